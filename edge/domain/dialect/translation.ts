@@ -44,14 +44,14 @@ export function translationOf(path: string, dialect: Dialect, options: Translati
       path: "chat/completions",
       request: chatRequest,
       answer: messagesAnswer,
-      stream: () => new MessagesStream(),
+      stream: (take) => new MessagesStream(take),
       error: messagesError,
     };
   if (path === CHAT && dialect === "anthropic")
     return {
       path: "messages",
       request: messagesRequest,
-      answer: (body) => chatAnswer(body, createdSecs),
+      answer: (body, take) => chatAnswer(body, createdSecs, take),
       stream: () => new ChatStream(options),
       error: chatError,
     };

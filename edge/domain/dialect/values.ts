@@ -1,6 +1,8 @@
 /** Values of documents that others wrote: each is what it should be, or nothing. */
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 
+/** What a character takes in memory. */
+export const CHARACTER_BYTES = 2;
 /** Work for a message, a part of one or a tool, in units. */
 export const ITEM_UNITS = 32;
 

@@ -16,7 +16,6 @@ const CHOICES_MAX = 4_096;
 /** Work for a text, in units. */
 const TEXT_UNITS = 64;
 const LINE_UNITS = 8;
-const CHARACTERS_PER_UNIT = 8;
 
 /** An event of a stream. */
 interface AnswerEvent {
@@ -56,8 +55,12 @@ export function writeEvent(fields: readonly string[], data: string): string {
 
 /** A text of an event that continues the text of the same `key` in earlier events. */
 export interface Fragment extends AnswerText {
-  readonly key: string;
   readonly owner: TextOwner;
+}
+
+/** What tells a text from the others: it is far longer than a short piece, so it is made for one fragment after another. */
+export function keyOf({ owner: { choice, type, item, ids }, place }: Fragment): string {
+  return JSON.stringify([...(choice === null ? [type, item, ...ids] : []), ...place]);
 }
 
 /** What a text belongs to: a choice, or a part of an item of output. */
@@ -65,6 +68,8 @@ interface TextOwner {
   readonly choice: number | null;
   /** The type of the events that bring it; null: it has none, or is a choice's. */
   readonly type: string | null;
+  /** The item of output that it names, where clients read that. */
+  readonly item: string | number | null;
   readonly ids: readonly (number | null)[];
 }
 
@@ -88,6 +93,7 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const named = type?.slice(0, ID_MAX) ?? null;
   const { item_id } = event;
   const item = isKnown(type) ? null : typeof item_id === "string" ? item_id.slice(0, ID_MAX) : numberOf(item_id);
+  const ofEvent: TextOwner = { choice: null, type: named, item, ids };
   const fragments: Fragment[] = [];
   const wholes: AnswerText[] = [];
   for (const found of parts.texts) {
@@ -96,10 +102,8 @@ export function* eventParts(value: unknown): Steps<EventParts> {
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
     if (found.ofValue || found.alone || isSigned(found) || (isWhole && choice === null)) wholes.push(found);
     else {
-      const owner = choice === null ? { choice, type: named, ids } : { choice, type: null, ids: NO_IDS };
-      const key = JSON.stringify([...(choice === null ? [named, item, ...ids] : []), ...found.place]);
-      yield key.length / CHARACTERS_PER_UNIT;
-      fragments.push({ ...found, key, owner });
+      const owner = choice === null ? ofEvent : { choice, type: null, item: null, ids: NO_IDS };
+      fragments.push({ ...found, owner });
     }
   }
   const finished = finishedChoices(event["choices"]);

@@ -68,9 +68,9 @@ const NO_TEXT: ReadonlySet<string> = new Set(["{}", "[]", "null", "true", "false
 
 /** Texts that are looked at; honest answers have fewer. */
 const TEXTS_MAX = 256 * 1024;
-const PLACE_MAX = 64;
+const PLACE_MAX = 16;
 /** The longest place is short enough, as JSON with every character escaped, for the engine to hash it with what stands beside it. */
-const NAME_MAX = 32;
+const NAME_MAX = 64;
 /** Work for a member or an element, in units. */
 const ENTRY_UNITS = 12;
 /** Characters of a place that one unit of work writes. */

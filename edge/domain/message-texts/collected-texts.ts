@@ -9,7 +9,7 @@ import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { pathUnitsOf } from "../wire/json/string-places.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { HASHED_MAX } from "../wire/text/hashed-key.ts";
-import { eventParts, readEvent } from "./answer-events.ts";
+import { eventParts, keyOf, readEvent } from "./answer-events.ts";
 import { answerParts, wholeOf } from "./answer-texts.ts";
 import { startedTexts } from "./started-texts.ts";
 import { argumentTexts } from "./text-redaction.ts";
@@ -43,7 +43,7 @@ export class CollectedTexts implements ResponseTransform {
   #whole = true;
   #plain = true;
 
-  /** `room` is asked before anything is kept; once it says no, nothing more is kept. */
+  /** `room` is asked before anything is kept, for the texts and what tells them apart; once it says no, nothing more is kept. */
   constructor(room: (characters: number) => boolean = () => true) {
     this.#room = room;
   }
@@ -147,9 +147,12 @@ export class CollectedTexts implements ResponseTransform {
     const { fragments, wholes, isWhole } = yield* eventParts(event);
     this.#plain &&= isWhole;
     yield TEXT_UNITS;
-    for (const { key, text, json, place, owner } of fragments) {
+    for (const fragment of fragments) {
+      if (!this.#whole) return;
+      const { text, json, place, owner } = fragment;
       yield TEXT_UNITS + pathUnitsOf(place);
-      this.#add(key, text, json, `${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`);
+      const whole = `${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`;
+      this.#add(keyOf(fragment), text, json, whole);
     }
     const nth = this.#texts.length;
     for (const { text, json, alone, place } of wholes) {
@@ -161,13 +164,13 @@ export class CollectedTexts implements ResponseTransform {
 
   /** Adds a text that no later piece continues. */
   #addAlone(text: string, json: boolean, whole: string | null = null): void {
-    if (this.#hasRoom(text)) this.#texts.push({ json, whole, text, more: null });
+    if (this.#hasRoom(text.length + (whole?.length ?? 0))) this.#texts.push({ json, whole, text, more: null });
   }
 
   #add(key: string, text: string, json: boolean, whole: string): void {
     const known = this.#goingOn.get(key);
     if (known === undefined && this.#goingOn.size >= GOING_ON_MAX) this.#plain = false;
-    else if (this.#hasRoom(text)) {
+    else if (this.#hasRoom(text.length + (known === undefined ? key.length + whole.length : 0))) {
       if (known !== undefined) return void known.more?.push(text);
       const first = { json, whole, text, more: [] };
       this.#goingOn.set(key, first);
@@ -175,8 +178,8 @@ export class CollectedTexts implements ResponseTransform {
     }
   }
 
-  #hasRoom(text: string): boolean {
-    this.#whole &&= this.#room(text.length);
+  #hasRoom(characters: number): boolean {
+    this.#whole &&= this.#room(characters);
     return this.#whole;
   }
 }

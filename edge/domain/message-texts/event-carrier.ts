@@ -3,7 +3,8 @@
  * text comes in them (docs/rules/guardrails.md#actions). An event is kept once for all its texts, and what is kept of it is
  * short, however large it is.
  */
-import { atOnce } from "../../../shared/steps.ts";
+import { atOnce, type Steps } from "../../../shared/steps.ts";
+import type { JsonObject } from "../wire/json/document.ts";
 import { writeEvent } from "./answer-events.ts";
 import { answerParts } from "./answer-texts.ts";
 
@@ -14,10 +15,19 @@ const WHOLE_MAX = 16 * 1024;
 /** A longer name of an event is none that a client knows. */
 const FIELD_MAX = 256;
 
+/** Work for a text, in units. */
+const TEXT_UNITS = 64;
+
 /** Stands for a text: the texts of a document are found again where they are not empty. */
 const PLACEHOLDER = "-";
 
 type Place = readonly (string | number)[];
+
+/** What is to be told of one text. */
+export interface Piece {
+  readonly place: Place;
+  readonly text: string;
+}
 
 /** What is kept of one event. */
 export class EventCarrier {
@@ -47,21 +57,23 @@ export class EventCarrier {
     return this.#members.length + (this.#whole?.length ?? 0) + FIELD_MAX * this.#fields.length;
   }
 
-  /** The text of an event with this piece of the text at a place of the event. */
-  write(place: Place, piece: string): string {
-    return writeEvent(this.#fields, JSON.stringify(this.#carry(place, piece)));
+  /** The text of one event with all these pieces: the event in which their texts began had all of them, too. */
+  *write(pieces: readonly Piece[]): Steps<string> {
+    yield this.characters + pieces.length * TEXT_UNITS;
+    return writeEvent(this.#fields, JSON.stringify(this.#carry(pieces)));
   }
 
-  #carry(place: Place, piece: string): unknown {
+  #carry(pieces: readonly Piece[]): unknown {
     if (this.#whole !== null) {
       const copy: unknown = JSON.parse(this.#whole);
-      fill(copy, place, piece);
+      fill(copy, pieces);
       return copy;
     }
     const members: object = JSON.parse(this.#members);
-    if (place[0] !== "choices") return { ...members, ...(nested(place, piece) as object) };
-    const [, index, ...steps] = place;
-    return { ...members, choices: [{ index, ...(nested(steps, piece) as object), finish_reason: null }] };
+    const carried = nested(pieces) as JsonObject;
+    const { choices } = carried;
+    if (!Array.isArray(choices)) return { ...members, ...carried };
+    return { ...members, choices: choices.map((choice: object) => ({ ...choice, finish_reason: null })) };
   }
 }
 
@@ -73,15 +85,14 @@ function withTexts(value: unknown, text: string): unknown {
   return copy;
 }
 
-/** Puts a piece in place of one placeholder, and removes the others. */
-function fill(document: unknown, place: Place, piece: string): void {
-  const key = place.join("\n");
-  let isFilled = false;
-  for (const { holder, name, place: other, alone } of atOnce(answerParts(document)).texts) {
+/** Puts each piece in place of one placeholder, and removes the others. */
+function fill(document: unknown, pieces: readonly Piece[]): void {
+  const left = new Map(pieces.map(({ place, text }) => [place.join("\n"), text]));
+  for (const { holder, name, place, alone } of atOnce(answerParts(document)).texts) {
     if (alone) continue;
-    const isIts: boolean = !isFilled && other.join("\n") === key;
-    holder[name] = isIts ? piece : "";
-    isFilled ||= isIts;
+    const key = place.join("\n");
+    holder[name] = left.get(key) ?? "";
+    left.delete(key);
   }
 }
 
@@ -103,12 +114,16 @@ function shortMembers(value: unknown, isLong: boolean): string {
   return `{${members.join(",")}}`;
 }
 
-/** The piece at the end of these steps. */
-function nested(steps: Place, piece: string): unknown {
-  let inner: unknown = piece;
-  for (const step of steps.toReversed()) {
-    if (typeof step === "string") inner = { [step]: inner };
-    else inner = [typeof inner === "object" ? { index: step, ...inner } : inner];
-  }
-  return inner;
+/** The pieces at the ends of their steps, from this one on. */
+function nested(pieces: readonly Piece[], depth = 0): unknown {
+  const [first] = pieces;
+  const step = first?.place[depth];
+  if (step === undefined) return first?.text;
+  // names are cut: one of two that are equal then may be a text, and the other what has texts
+  const deeper = pieces.filter(({ place }) => place.length > depth);
+  const inner = [...Map.groupBy(deeper, ({ place }) => place[depth])].map(
+    ([name, its]) => [name, nested(its, depth + 1)] as const,
+  );
+  if (typeof step === "string") return Object.fromEntries(inner);
+  return inner.map(([index, one]) => (typeof one === "object" ? { index, ...one } : one));
 }

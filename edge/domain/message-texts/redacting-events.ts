@@ -14,12 +14,12 @@ import { concat } from "../wire/bytes/byte-pieces.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
-import { writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { type TakeBytes, writtenInSteps } from "../wire/json/write-in-steps.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
-import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
+import { type EventParts, eventParts, type Fragment, keyOf, readEvent, writeEvent } from "./answer-events.ts";
 import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { jsonLines } from "./collected-texts.ts";
-import { EventCarrier } from "./event-carrier.ts";
+import { EventCarrier, type Piece } from "./event-carrier.ts";
 import { startedTexts } from "./started-texts.ts";
 import {
   ArgumentsRedaction,
@@ -48,6 +48,7 @@ const TEXT_UNITS = 64;
 
 /** A text under way. */
 interface OpenText {
+  readonly key: string;
   readonly redaction: TextRedaction;
   readonly owner: Fragment["owner"];
   readonly place: Fragment["place"];
@@ -113,15 +114,17 @@ export class RedactingEvents implements ResponseTransform {
     }
     const parts = yield* eventParts(value);
     if (!parts.isWhole) throw new Error("an event with too many texts");
+    // first, because the event is repeated with the rests of its fragments
+    const isOtherwise = yield* redactEach(this.#scan, this.#tally, parts.wholes, value);
+    const own = yield* this.#textsOf(parts, fields, data, value);
     const changed = [
-      // first, because the event is repeated with the rests of its fragments
-      yield* redactEach(this.#scan, this.#tally, parts.wholes, value),
-      yield* this.#redactFragments(parts, fields, data, value),
+      isOtherwise,
+      yield* this.#redactFragments(parts, own),
       yield* dropPieces(parts),
       // written anew, each name is there once
       yield* hasRepeatedName(data, value),
     ];
-    const before = yield* this.#rest(parts.ends, new Set(parts.fragments.map(({ key }) => key)));
+    const before = yield* this.#rest(parts.ends, new Set(own));
     if (!changed.includes(true)) return this.#after(before, event);
     const written = new TextDecoder().decode(yield* writtenInSteps(value));
     return this.#after(before, encoder.encode(writeEvent(fields, written)));
@@ -136,12 +139,13 @@ export class RedactingEvents implements ResponseTransform {
     return before === "" ? event : concat([encoder.encode(before), event]);
   }
 
-  *#redactFragments(
-    { fragments, ends }: EventParts,
+  /** The texts of the fragments of an event, before anything that goes on is changed in it. */
+  *#textsOf(
+    { fragments }: EventParts,
     fields: readonly string[],
     data: string,
     value: unknown,
-  ): Steps<boolean> {
+  ): Steps<readonly OpenText[]> {
     const carriers = new Map<boolean, EventCarrier>();
     const carrierOf = ({ place }: Fragment): EventCarrier => {
       const ofChoices = place[0] === "choices";
@@ -151,19 +155,22 @@ export class RedactingEvents implements ResponseTransform {
       carriers.set(ofChoices, carrier);
       return carrier;
     };
-    // before the first fragment is changed in the event
     const open: OpenText[] = [];
     for (const fragment of fragments) {
       yield TEXT_UNITS;
       open.push(this.#textOf(fragment, carrierOf));
     }
+    return open;
+  }
+
+  *#redactFragments({ fragments, ends }: EventParts, open: readonly OpenText[]): Steps<boolean> {
     let changed = false;
-    for (const [nth, { key, holder, name, text, owner }] of fragments.entries()) {
+    for (const [nth, { holder, name, text, owner }] of fragments.entries()) {
       const its = open[nth];
       if (its === undefined) continue;
       const ended = ends(owner);
-      const released = (yield* pushed(its.redaction, text)) + (ended ? this.#end(key, its) : "");
-      if (!ended) this.#count(its, TEXT_BYTES + its.carrier.characters * 2 + its.redaction.bytes);
+      const released = (yield* pushed(its.redaction, text)) + (ended ? this.#end(its) : "");
+      if (!ended) this.#count(its, TEXT_BYTES + (its.key.length + its.carrier.characters) * 2 + its.redaction.bytes);
       if (released === text) continue;
       holder[name] = released;
       changed = true;
@@ -172,14 +179,15 @@ export class RedactingEvents implements ResponseTransform {
   }
 
   #textOf(fragment: Fragment, carrierOf: (fragment: Fragment) => EventCarrier): OpenText {
-    const { key, owner, place, json } = fragment;
+    const { owner, place, json } = fragment;
+    const key = keyOf(fragment);
     const known = this.#open.get(key);
     if (known !== undefined) return known;
     const ended = this.#ended.get(key);
     if (this.#open.size + this.#ended.size >= TEXTS_MAX && ended === undefined)
       throw new Error("too many texts in one answer");
     const redaction = this.#redactionOf(json, ended);
-    const open = { redaction, owner, place, carrier: carrierOf(fragment), bytes: 0 };
+    const open = { key, redaction, owner, place, carrier: carrierOf(fragment), bytes: 0 };
     this.#open.set(key, open);
     return open;
   }
@@ -204,7 +212,7 @@ export class RedactingEvents implements ResponseTransform {
   }
 
   /** Ends a text; returns its rest. What a client reads as its continuation must not complete a match. */
-  #end(key: string, { redaction, bytes }: OpenText): string {
+  #end({ key, redaction, bytes }: OpenText): string {
     const rest = redaction.finish();
     const had = redaction instanceof ContinuedRedaction ? redaction.rest : rest;
     const before = this.#ended.get(key);
@@ -216,14 +224,19 @@ export class RedactingEvents implements ResponseTransform {
   }
 
   /** Events with the rests of the texts that end, but for those whose rest is in their own event. */
-  *#rest(ends: EventParts["ends"], but: ReadonlySet<string> = new Set()): Steps<string> {
-    let events = "";
-    for (const [key, text] of this.#open) {
+  *#rest(ends: EventParts["ends"], but: ReadonlySet<OpenText> = new Set()): Steps<string> {
+    const rests = new Map<EventCarrier, Piece[]>();
+    for (const text of this.#open.values()) {
       yield TEXT_UNITS;
-      if (but.has(key) || !ends(text.owner)) continue;
-      const rest = this.#end(key, text);
-      if (rest !== "") events += text.carrier.write(text.place, rest);
+      if (but.has(text) || !ends(text.owner)) continue;
+      const piece = { place: text.place, text: this.#end(text) };
+      if (piece.text === "") continue;
+      const others = rests.get(text.carrier);
+      if (others === undefined) rests.set(text.carrier, [piece]);
+      else others.push(piece);
     }
+    let events = "";
+    for (const [carrier, pieces] of rests) events += yield* carrier.write(pieces);
     return events;
   }
 }
@@ -293,6 +306,7 @@ export function* redactDocument(
   tally: RedactionTally,
   text: string,
   room: ScanRoom = ALL,
+  take?: TakeBytes,
 ): Steps<string> {
   const document = yield* parsedInSteps(text);
   if (document === undefined) {
@@ -303,7 +317,7 @@ export function* redactDocument(
   if (typeof document === "string") return yield* redactWhole(scan, tally, text, document, room);
   const parts = yield* answerParts(document);
   const changed = [yield* dropPieces(parts), yield* redactEach(scan, tally, parts.texts, document, room)];
-  return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(document)) : text;
+  return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(document, take)) : text;
 }
 
 /** The lines without what matches, and lines more for what was held back. */

@@ -3,6 +3,7 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { headText } from "../wire/sse/event-head.ts";
 
 /** Work for a part, in units. */
 const PART_UNITS = 32;
@@ -32,13 +33,13 @@ export function* startedTexts(event: unknown): Steps<readonly JsonObject[] | nul
       if (block["type"] === name && isText(block[name]))
         deltas.push({
           type: "content_block_delta",
-          index: event["index"],
+          index: numberOf(event["index"]),
           delta: { type: `${name}_delta`, [name]: block[name] },
         });
   } else if (type === "response.content_part.added" || type === "response.reasoning_summary_part.added") {
     start = { ...event, part: taken(part, placeOf(event), deltas) };
   } else if (type === "response.output_item.added" && isJsonObject(item)) {
-    const place = { item_id: item["id"], ...placeOf(event) };
+    const place = placeOf({ item_id: item["id"], ...event });
     const parts: Record<string, unknown> = {};
     for (const [name, index] of [
       ["content", "content_index"],
@@ -77,10 +78,17 @@ function withoutText(block: JsonObject): JsonObject {
   return (type === "text" || type === "thinking") && isText(block[type]) ? { ...block, [type]: "" } : block;
 }
 
-/** The members of an event of the Responses API that say which part it is about. */
-function placeOf(event: JsonObject): JsonObject {
-  const names = ["sequence_number", "item_id", "output_index", "content_index", "summary_index"];
-  return Object.fromEntries(names.filter((name) => event[name] !== undefined).map((name) => [name, event[name]]));
+/** The members of an event of the Responses API that say which part it is about: short ones, because each delta repeats them. */
+function placeOf({ item_id: id, ...event }: JsonObject): JsonObject {
+  const numbers = ["sequence_number", "output_index", "content_index", "summary_index"].map(
+    (name) => [name, numberOf(event[name])] as const,
+  );
+  const members = [["item_id", headText(id)] as const, ...numbers];
+  return Object.fromEntries(members.filter(([, value]) => value !== undefined));
+}
+
+function numberOf(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) ? Number(value) : undefined;
 }
 
 function isText(value: unknown): boolean {

@@ -13,6 +13,7 @@ import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform
 import { joined } from "../../domain/wire/bytes/byte-pieces.ts";
 import { isJsonObject, type JsonObject } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
+import type { TakeBytes } from "../../domain/wire/json/write-in-steps.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -27,6 +28,8 @@ const MESSAGES = "/v1/messages";
 const RESPONSES = "/v1/responses";
 /** A body is held three times while it is translated: its text, its values, and what is written. */
 const COPIES = 3;
+/** The most of a body, and of what is written for it. */
+const BODY_MAX_BYTES = Math.floor(LIMITS.tenantBodyMemory / COPIES);
 
 /** A call as the model's upstreams get it. */
 interface SpokenCall {
@@ -68,12 +71,12 @@ export async function spokenCall(
   const translation = translationOf(call.path, model.api_dialect, { createdSecs, usageAsked: true });
   if (translation === null) return asItIs;
   const size = sizeOf(parsed.outgoing);
-  if (COPIES * size > LIMITS.tenantBodyMemory) throw new GatewayError("request_too_large");
+  if (size > BODY_MAX_BYTES) throw new GatewayError("request_too_large");
   const memory = await memoryFor(call, size);
   try {
     const edits = plans.length === 0 ? parsed.edits : editsOf(plans);
     const written = await inTurns(call, translated(call, parsed, edits, translation));
-    memory.keep(sizeOf(written.outgoing));
+    await memory.keep(sizeOf(written.outgoing));
     const sent = translation.path === "messages" ? [] : upstreamPlans(call, model, written);
     return { parsed: written, plans: sent, translation, release: memory.release };
   } catch (error) {
@@ -93,23 +96,39 @@ function sizeOf({ clientBytes }: OutgoingBody): number {
 async function memoryFor(
   call: Call,
   size: number,
-): Promise<{ readonly keep: (bytes: number) => void; readonly release: () => void }> {
+): Promise<{ readonly keep: (bytes: number) => Promise<void>; readonly release: () => void }> {
   const { memory } = call.body;
   if (memory === null) {
     const own = call.memory.answerMemory.open();
     if (!own.grow(COPIES * size)) throw noMemory("the body");
     const close = (): void => own.close();
-    return { keep: close, release: close };
+    return { keep: async () => close(), release: close };
   }
   const before = memory.valuesBytes;
-  await memory.reserveValues(Math.min(2 * (memory.weightBytes + size), LIMITS.tenantBodyMemory));
-  return { keep: (bytes) => memory.keepValues(before + bytes), release: () => memory.keepValues(before) };
+  const reserve = async (bytes: number): Promise<unknown> =>
+    await memory.reserveValues(Math.min(bytes, LIMITS.tenantBodyMemory));
+  await reserve(2 * (memory.weightBytes + size));
+  const keep = async (bytes: number): Promise<void> => {
+    // it may be longer than the client's
+    await reserve(memory.weightBytes + before + bytes);
+    memory.keepValues(before + bytes);
+  };
+  return { keep, release: () => memory.keepValues(before) };
 }
 
 /** There is not enough memory of the isolate for a translation now. */
 export function noMemory(translated: string): GatewayError {
   const cause = `no memory to translate ${translated}`;
   return new GatewayError("scheduler_unavailable", { cause, headers: { "retry-after": "1" } });
+}
+
+/** Counts what is written of a body. Throws 413 for more than one may have. */
+function bounded(): TakeBytes {
+  let writtenBytes = 0;
+  return (bytes) => {
+    writtenBytes += bytes;
+    if (writtenBytes > BODY_MAX_BYTES) throw new GatewayError("request_too_large");
+  };
 }
 
 function* translated(
@@ -119,8 +138,9 @@ function* translated(
   translation: Translation,
 ): Steps<ParsedCall> {
   // the usage of a stream is asked for as on every chat completion: an upstream may refuse it
-  const { stream_options: _, ...body } = yield* translation.request(yield* documentOf(outgoing, edits));
-  return yield* writtenCall(body, modelName, (name) => name === NEWER_LIMIT || ports.transforms.edits(name));
+  const { stream_options: _, ...body } = yield* translation.request(yield* documentOf(outgoing, edits), bounded());
+  const isEdited = (name: string): boolean => name === NEWER_LIMIT || ports.transforms.edits(name);
+  return yield* writtenCall(body, modelName, isEdited, bounded());
 }
 
 /** What goes upstream, as a document. */

@@ -6,11 +6,13 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ScanMatch, ScannedText, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
+import { CHARACTER_BYTES } from "../../domain/dialect/values.ts";
 import { CollectedTexts } from "../../domain/message-texts/collected-texts.ts";
 import { RedactingEvents, redactDocument } from "../../domain/message-texts/redacting-events.ts";
 import { RedactionTally } from "../../domain/message-texts/text-redaction.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { concat, joined } from "../../domain/wire/bytes/byte-pieces.ts";
+import type { TakeBytes } from "../../domain/wire/json/write-in-steps.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import {
   type AnswerReport,
@@ -23,6 +25,7 @@ import { type Call, OnceLatch } from "../call/context.ts";
 import { type Guards, guardsOf } from "../call/guards.ts";
 import { inTurns } from "../call/in-turns.ts";
 import type { Prepared } from "../call/known.ts";
+import { WrittenMemory } from "../call/memory/written-memory.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 import { lookBeside } from "./look-beside.ts";
@@ -75,6 +78,10 @@ function isInUtf8({ contentType, coding }: StagedAnswer): boolean {
   return (coding ?? null) === null && READ_CHARSET.test(CHARSET.exec(contentType)?.[1] ?? "");
 }
 
+function noMemory(): GatewayError {
+  return new GatewayError("content_policy_unavailable");
+}
+
 async function guard(guarding: Guarding, answer: StagedAnswer, report: AnswerReport): Promise<StagedAnswer> {
   const { guards } = guarding;
   if (answer.coding) return await unread(guarding, answer);
@@ -102,6 +109,8 @@ async function examined(
   answer: StagedAnswer,
   report: AnswerReport,
 ): Promise<Uint8Array> {
+  const memory = new WrittenMemory(call.memory.answerMemory, noMemory);
+  report.onEnd(() => memory.close());
   const collected = await collectAnswer(call, answer.body, report);
   if (collected.kind === "too-large") {
     await collected.body.cancel().catch(() => undefined);
@@ -115,7 +124,8 @@ async function examined(
     const { blocked, unjudged, matched } = await scanAnswer({ call, request, guards }, bytes, events, span, readable);
     if (blocked) throw new GatewayError("response_blocked");
     if (unjudged) throw new GatewayError("content_policy_unavailable");
-    return matched && guards.action === "redact" ? await inTurns(call, redactedBytes(guards, bytes, events)) : bytes;
+    if (!matched || guards.action !== "redact") return bytes;
+    return await inTurns(call, redactedBytes(guards, bytes, events, memory.take));
   });
 }
 
@@ -130,12 +140,27 @@ async function scanAnswer(
   span: OpenSpan,
   readable = true,
 ): ReturnType<typeof runScan> {
-  const collected = await inTurns(call, collectedTexts(bytes, events));
-  const texts = await inTurns(call, collected.texts());
+  const held = call.memory.answerMemory.open();
+  try {
+    const room = (characters: number): boolean => held.grow(characters * CHARACTER_BYTES);
+    const collected = await inTurns(call, collectedTexts(bytes, events, room));
+    const isRead = readable && collected.plain && collected.whole;
+    return await scanTexts({ call, request, guards }, await inTurns(call, collected.texts()), span, isRead);
+  } finally {
+    held.close();
+  }
+}
+
+async function scanTexts(
+  { call, request, guards }: Guarding,
+  texts: readonly (readonly string[])[],
+  span: OpenSpan,
+  isRead: boolean,
+): ReturnType<typeof runScan> {
   const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
     const matches: ScanMatch[] = [];
     for (const parts of texts) matches.push(...(yield* guards.scan.scanning(parts.map(ofModel), room)));
-    if (!readable || !collected.plain) room.units = -1;
+    if (!isRead) room.units = -1;
     return { matches };
   };
   const harmText = function* (): Steps<string> {
@@ -160,36 +185,46 @@ function ofModel(text: string): ScannedText {
   return { text, user: false };
 }
 
-function* collectedTexts(bytes: Uint8Array, events: boolean): Steps<CollectedTexts> {
-  const texts = new CollectedTexts();
+function* collectedTexts(
+  bytes: Uint8Array,
+  events: boolean,
+  room: (characters: number) => boolean,
+): Steps<CollectedTexts> {
+  const texts = new CollectedTexts(room);
   const text = events ? null : new TextDecoder().decode(bytes);
   if (text !== null) yield* texts.document(text);
   if (text === null || EVENT_LINE.test(text)) yield* filtered(new SseFilter([texts], true), bytes);
   return texts;
 }
 
-function* redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean): Steps<Uint8Array> {
+function* redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean, take: TakeBytes): Steps<Uint8Array> {
   const tally = new RedactionTally();
   let redacted = bytes;
   if (!events) {
-    const text = yield* redactDocument(scan, tally, new TextDecoder().decode(bytes), scanRoom());
+    const text = yield* redactDocument(scan, tally, new TextDecoder().decode(bytes), scanRoom(), take);
     redacted = new TextEncoder().encode(text);
     if (!EVENT_LINE.test(text)) return redacted;
   }
-  const redacting = new RedactingEvents(scan, tally);
-  return concat([yield* filtered(new SseFilter([redacting], true), redacted), yield* redacting.finish()]);
+  const room = (textBytes: number): boolean => {
+    take(textBytes);
+    return true;
+  };
+  const redacting = new RedactingEvents(scan, tally, room);
+  return concat([yield* filtered(new SseFilter([redacting], true), redacted, take), yield* redacting.finish()]);
 }
 
 /** What a filter passes on of a whole stream. */
-function* filtered(filter: SseFilter, bytes: Uint8Array): Steps<Uint8Array> {
-  return concat([yield* pushed(filter, bytes), yield* filter.finishing()]);
+function* filtered(filter: SseFilter, bytes: Uint8Array, take?: TakeBytes): Steps<Uint8Array> {
+  return concat([yield* pushed(filter, bytes, take), yield* filter.finishing()]);
 }
 
 /** What a filter passes on with a chunk, which may be an answer that was held. */
-function* pushed(filter: SseFilter, bytes: Uint8Array): Steps<Uint8Array> {
+function* pushed(filter: SseFilter, bytes: Uint8Array, take: TakeBytes = () => undefined): Steps<Uint8Array> {
   const passed: Uint8Array[] = [];
   for (let at = 0; at < bytes.byteLength; at += PART_BYTES) {
-    passed.push(yield* filter.pushing(bytes.subarray(at, at + PART_BYTES)));
+    const part = yield* filter.pushing(bytes.subarray(at, at + PART_BYTES));
+    take(part.byteLength);
+    passed.push(part);
     yield PART_BYTES;
   }
   return joined(passed);
@@ -202,6 +237,7 @@ function redactedStream(
 ): ReadableStream<Uint8Array> {
   const tally = new RedactionTally();
   const held = call.memory.answerMemory.open();
+  const writing = new WrittenMemory(call.memory.answerMemory, noMemory);
   const redacting = new RedactingEvents(guards.scan, tally, (bytes) => held.grow(bytes));
   const filter = new SseFilter([redacting], true);
   const reader = body.getReader();
@@ -213,7 +249,7 @@ function redactedStream(
   };
   const scanned = async (piece: Uint8Array | undefined): Promise<Uint8Array> => {
     const beganMs = clock();
-    const out = await inTurns(call, piece === undefined ? rest() : pushed(filter, piece));
+    const out = await inTurns(call, piece === undefined ? rest() : pushed(filter, piece, writing.take));
     textMs += clock() - beganMs;
     return out;
   };
@@ -221,6 +257,7 @@ function redactedStream(
   const ended = (): void => {
     if (!latch.take()) return;
     held.close();
+    writing.close();
     const { pii, ban_keywords } = tally;
     const counts = { ...(pii > 0 ? { pii } : {}), ...(ban_keywords > 0 ? { ban_keywords } : {}) };
     reportScan(call, request, span, { side: "output", guards, counts, whole: true, harm: null, textMs, harmMs: 0 });
@@ -234,6 +271,7 @@ function redactedStream(
             const { done, value } = await reader.read();
             const out = await scanned(value);
             if (out.byteLength > 0) controller.enqueue(out);
+            writing.passOn();
             if (done) {
               ended();
               controller.close();

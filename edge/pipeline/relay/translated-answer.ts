@@ -9,13 +9,14 @@ import { clientStatus } from "../../domain/usage/billing.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
-import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
+import { type TakeBytes, writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import type { ResponseTransform } from "../../domain/wire/sse/response-transform.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import { type AnswerStage, bodyOfBytes, collectAnswer } from "../call/boon/answer-stage.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
 import type { MemoryReservation } from "../call/memory/memory-budget.ts";
+import { WrittenMemory } from "../call/memory/written-memory.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { beginningOf, LOOK_MAX_BYTES } from "../forward/look-at-answer.ts";
 import { noMemory } from "../forward/translated-call.ts";
@@ -31,10 +32,12 @@ const encoder = new TextEncoder();
  */
 export function translationStage(call: Call, translation: Translation, onBroken: () => void): AnswerStage {
   return async (answer, report) => {
+    const writing = new WrittenMemory(call.memory.answerMemory, () => noMemory("the answer"));
+    report.onEnd(() => writing.close());
     if (!answer.coding && isEventStream(answer.contentType)) {
       const kept = call.memory.answerMemory.open();
       report.onEnd(() => kept.close());
-      return { ...answer, body: translatedStream(call, answer.body, translation.stream(), kept, onBroken) };
+      return { ...answer, body: translatedStream(call, answer.body, translation, { kept, writing }, onBroken) };
     }
     const collected = await collectAnswer(call, answer.body, report);
     const bytes = collected.kind === "whole" && !answer.coding ? collected.bytes : null;
@@ -43,14 +46,15 @@ export function translationStage(call: Call, translation: Translation, onBroken:
       if (collected.noMemory) throw noMemory("the answer");
     }
     if (bytes === null) throw unreadable(answer.coding ? `is in the coding ${answer.coding}` : "is too large");
-    return { ...answer, contentType: JSON_TYPE, body: bodyOfBytes(await inTurns(call, document(bytes, translation))) };
+    const document = await inTurns(call, translatedDocument(bytes, translation, writing.take));
+    return { ...answer, contentType: JSON_TYPE, body: bodyOfBytes(document) };
   };
 }
 
-function* document(bytes: Uint8Array, translation: Translation): Steps<Uint8Array> {
+function* translatedDocument(bytes: Uint8Array, translation: Translation, take: TakeBytes): Steps<Uint8Array> {
   const value = yield* parsedInSteps(new TextDecoder().decode(bytes));
   if (!isJsonObject(value)) throw unreadable("is not a JSON object");
-  return yield* writtenInSteps(yield* translation.answer(value));
+  return yield* writtenInSteps(yield* translation.answer(value, take), take);
 }
 
 function unreadable(reason: string): GatewayError {
@@ -61,16 +65,17 @@ function unreadable(reason: string): GatewayError {
 function translatedStream(
   call: Call,
   body: ReadableStream<Uint8Array>,
-  stream: StreamTranslation,
-  kept: MemoryReservation,
+  translation: Translation,
+  { kept, writing }: { readonly kept: MemoryReservation; readonly writing: WrittenMemory },
   onBroken: () => void,
 ): ReadableStream<Uint8Array> {
-  const filter = new SseFilter([eventsOf(stream)], true);
+  const stream = translation.stream(writing.take);
+  const filter = new SseFilter([eventsOf(stream, writing.take)], true);
   const reader = body.getReader();
   let keptBytes = 0;
   const keep = (): void => {
-    const grownBytes = (stream.keptBytes ?? 0) - keptBytes;
-    if (grownBytes > 0 && !kept.grow(grownBytes)) throw noMemory("the answer");
+    const grownBytes = Math.max(stream.keptBytes - keptBytes, 0);
+    if (!kept.grow(grownBytes)) throw noMemory("the answer");
     keptBytes += grownBytes;
   };
   const rest = function* (): Steps<Uint8Array> {
@@ -86,6 +91,7 @@ function translatedStream(
             const bytes = await inTurns(call, done ? rest() : filter.pushing(value));
             keep();
             if (bytes.byteLength > 0) controller.enqueue(bytes);
+            writing.passOn();
             if (done) controller.close();
             if (done || bytes.byteLength > 0) return;
           }
@@ -103,7 +109,7 @@ function translatedStream(
 
 const LINE_END = /\r\n|\n|\r/;
 
-function eventsOf(stream: StreamTranslation): ResponseTransform {
+function eventsOf(stream: StreamTranslation, take: TakeBytes): ResponseTransform {
   return {
     concerns: () => true,
     event: function* (bytes): Steps<Uint8Array> {
@@ -113,7 +119,9 @@ function eventsOf(stream: StreamTranslation): ResponseTransform {
         if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
         else if (line.startsWith("event:")) name = line.slice("event:".length).trim();
       }
-      return written(stream, data.length === 0 ? "" : yield* stream.event(name, data.join("\n")));
+      const events = written(stream, data.length === 0 ? "" : yield* stream.event(name, data.join("\n")));
+      take(events.byteLength);
+      return events;
     },
   };
 }

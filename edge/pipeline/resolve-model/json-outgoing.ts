@@ -11,7 +11,7 @@ import { BytePieces, concat, type Edit, offsetsAfter, spliceInSteps } from "../.
 import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
 import { type JsonObject, wholeDocument } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
-import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
+import { type TakeBytes, writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { streamOf } from "../call/body-stream.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -81,8 +81,9 @@ export function* writtenCall(
   body: JsonObject,
   modelName: string,
   isEdited: (name: string) => boolean,
+  take?: TakeBytes,
 ): Steps<ParsedCall> {
-  const bytes = yield* writtenInSteps(body);
+  const bytes = yield* writtenInSteps(body, take);
   const top = yield* scanTopLevel(bytes, (name) => name === "model" || isEdited(name));
   if (top === null) throw new Error("a body that was just written is an object");
   const stream = body["stream"] === true;

@@ -2,9 +2,11 @@
 import { GatewayError } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
+import type { TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { callIdOf, reasoningOf, textsOf } from "../to-messages/answer.ts";
-import { countOf, elementsOf, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
+import { argumentsOf } from "../to-messages/call-places.ts";
+import { countOf, elementsOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 import { OutputItems } from "./output-items.ts";
 import { sealOf } from "./sealed.ts";
 import type { ClientTool } from "./tools.ts";
@@ -26,7 +28,7 @@ export function settingsOf(request: JsonObject): JsonObject {
     metadata: null,
     parallel_tool_calls: parallel_tool_calls !== false,
     previous_response_id: null,
-    reasoning: { effort: typeof effort === "string" ? effort : null, summary: null },
+    reasoning: { effort: headText(effort) ?? null, summary: null },
     store: false,
     temperature: typeof temperature === "number" ? temperature : 1,
     text: { format: { type: listed(FORMATS, objectOf(objectOf(text)["format"])["type"]) ?? "text" } },
@@ -42,7 +44,7 @@ const FORMATS = { text: "text", json_object: "json_object", json_schema: "json_s
 const INCOMPLETE = { length: "max_output_tokens", content_filter: "content_filter" };
 
 /** Throws `upstream_failed` for what is no completion. */
-export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked): Steps<JsonObject> {
+export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked, take?: TakeBytes): Steps<JsonObject> {
   const choice = elementsOf(completion["choices"]).find((one) => (objectOf(one)["index"] ?? 0) === 0);
   if (!isJsonObject(choice)) throw new GatewayError("upstream_failed", { cause: "the answer has no choice" });
   const message = objectOf(choice["message"]);
@@ -65,7 +67,7 @@ export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked):
     const { id, function: called } = objectOf(call);
     const { name, arguments: input } = objectOf(called);
     const head = { id: textOf(id) || callIdOf(completion, index), name: textOf(name) };
-    output.called(index, head, isJsonObject(input) ? JSON.stringify(input) : textOf(input) || "{}");
+    output.called(index, head, (yield* argumentsOf(input, take)) || "{}");
   }
   const { finish_reason: reason } = choice;
   yield* output.finish(endStatusOf(reason));
@@ -104,7 +106,7 @@ export function responseOf(
     incomplete_details: incomplete === undefined ? null : { reason: incomplete },
     model: headText(model),
     ...settings,
-    ...(typeof tier === "string" ? { service_tier: tier } : {}),
+    ...given({ service_tier: headText(tier) }),
     output: ended?.output ?? [],
     usage: isJsonObject(usage) ? responsesUsage(usage) : null,
   };

@@ -5,14 +5,13 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { ID_MAX_CHARACTERS } from "../to-messages/answer.ts";
 import { ITEM_UNITS, objectOf } from "../values.ts";
 import { type ClientTool, TEXT_ARGUMENT } from "./tools.ts";
 
 /** Most items of an answer, and characters of their texts, names and ids: the last event repeats them. */
 const ITEMS_MAX = 512;
 const TEXT_MAX_CHARACTERS = 4 * 1024 * 1024;
-/** Every event has the id of its item: of the answer's id the end, which differs. */
-const ID_MAX_CHARACTERS = 64;
 
 type SaidKind = "reasoning" | "text" | "refusal";
 
@@ -41,6 +40,7 @@ export class OutputItems {
 
   /** `id`: that of the answer, of which the ids of the items are made. */
   constructor(id: string, clientTools: ReadonlyMap<string, ClientTool>) {
+    // every event has the id of its item
     this.#id = id.slice(-ID_MAX_CHARACTERS);
     this.#clientTools = clientTools;
   }

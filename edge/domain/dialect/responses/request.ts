@@ -11,8 +11,8 @@ import { type ClientTool, chatNameOf, chatToolsOf } from "./tools.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
   (
-    "input instructions tools tool_choice parallel_tool_calls text reasoning max_output_tokens include stream " +
-    "stream_options"
+    "input instructions tools tool_choice parallel_tool_calls text reasoning include stream stream_options " +
+    "max_output_tokens max_completion_tokens max_tokens"
   ).split(" "),
 );
 const CHOICES = { auto: "auto", required: "required", none: "none" };
@@ -41,7 +41,8 @@ export function* chatCallOf(request: JsonObject, signs: boolean): Steps<ChatCall
     tools: isOffered ? tools : null,
     tool_choice: isOffered ? choiceOf(choice) : null,
     parallel_tool_calls: isOffered ? request["parallel_tool_calls"] : null,
-    max_completion_tokens: request["max_output_tokens"],
+    // one of them: the gateway writes it under one name
+    max_completion_tokens: request["max_output_tokens"] ?? request["max_completion_tokens"] ?? request["max_tokens"],
     reasoning_effort: objectOf(request["reasoning"])["effort"],
     response_format: formatOf(objectOf(objectOf(request["text"])["format"])),
     stream,

@@ -5,21 +5,20 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import type { TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { chatError, statusOfEvent } from "../error-types.ts";
 import { isBegun, reasoningOf, reportOf } from "../to-messages/answer.ts";
 import { CallPlaces } from "../to-messages/call-places.ts";
-import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
+import { CHARACTER_BYTES, elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 import { endStatusOf, outputOf, type ResponsesAsked, responseOf } from "./answer.ts";
 import type { OutputItems } from "./output-items.ts";
 import { sealOf } from "./sealed.ts";
 
-/** What a character takes in memory. */
-const CHARACTER_BYTES = 2;
-
 export class ResponsesStream {
   isBroken = false;
   readonly #asked: ResponsesAsked;
+  readonly #take: TakeBytes;
   readonly #places = new CallPlaces();
   /** The id and the model of the answer. */
   #head: JsonObject = {};
@@ -30,8 +29,9 @@ export class ResponsesStream {
   #ended = false;
   #sequence = 0;
 
-  constructor(asked: ResponsesAsked) {
+  constructor(asked: ResponsesAsked, take: TakeBytes = () => undefined) {
     this.#asked = asked;
+    this.#take = take;
   }
 
   /** What is kept of the answer for its last event. */
@@ -97,7 +97,7 @@ export class ResponsesStream {
     for (const call of elementsOf(calls)) {
       yield ITEM_UNITS;
       if (output.isTooLarge) return events;
-      const { at, id, name, input } = this.#places.pieceOf(objectOf(call), this.#head);
+      const { at, id, name, input } = yield* this.#places.pieceOf(objectOf(call), this.#head, this.#take);
       events.push(...output.called(at, { id, name }, input));
     }
     events.push(...output.newInputs());
@@ -127,6 +127,9 @@ export class ResponsesStream {
   #line(event: JsonObject): string {
     const numbered = { ...event, sequence_number: this.#sequence };
     this.#sequence += 1;
-    return `event: ${String(event["type"])}\ndata: ${JSON.stringify(numbered)}\n\n`;
+    const line = `event: ${String(event["type"])}\ndata: ${JSON.stringify(numbered)}\n\n`;
+    // before the next one is written: at the end each text is written several times
+    this.#take(line.length);
+    return line;
   }
 }

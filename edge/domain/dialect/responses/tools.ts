@@ -4,6 +4,8 @@ import type { JsonObject } from "../../wire/json/document.ts";
 import { listAt, untranslatable } from "../lost-fields.ts";
 import { given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
+/** The longest name of a function, with that of its namespace, which is written once for each of its tools. */
+const NAME_MAX_CHARACTERS = 128;
 /** The only argument of a function that stands for a tool whose input is a text. */
 export const TEXT_ARGUMENT = "input";
 
@@ -41,6 +43,12 @@ export function* chatToolsOf(given: unknown): Steps<ChatTools> {
     const takesText = type === "custom";
     if ((type !== "function" && !takesText) || textOf(name) === "") throw untranslatable("responses", at);
     const chatName = chatNameOf(name, namespace);
+    if (chatName.length > NAME_MAX_CHARACTERS)
+      throw untranslatable(
+        "responses",
+        `${at}.name`,
+        `use at most ${NAME_MAX_CHARACTERS} characters with the namespace`,
+      );
     if (takesText || namespace !== null) clientTools.set(chatName, { name: textOf(name), namespace, takesText });
     const called = { ...tool, name: chatName };
     tools.push({ type: "function", function: takesText ? textFunction(called) : plainFunction(called) });

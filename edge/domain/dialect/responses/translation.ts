@@ -26,11 +26,11 @@ export function responsesTranslation(createdSecs: number, messages: Translation 
         throw inWordsOfResponses(error);
       }
     },
-    answer: function* (body): Steps<JsonObject> {
-      return yield* responsesAnswer(messages === null ? body : yield* messages.answer(body), asked);
+    answer: function* (body, take): Steps<JsonObject> {
+      return yield* responsesAnswer(messages === null ? body : yield* messages.answer(body, take), asked, take);
     },
-    stream: () => {
-      const stream = new ResponsesStream(asked);
+    stream: (take) => {
+      const stream = new ResponsesStream(asked, take);
       return messages === null ? stream : new JoinedStream(messages.stream(), stream);
     },
     error: (status, body) => {
@@ -66,7 +66,7 @@ class JoinedStream implements StreamTranslation {
   }
 
   get keptBytes(): number {
-    return this.#second.keptBytes;
+    return this.#first.keptBytes + this.#second.keptBytes;
   }
 
   *event(name: string | null, data: string): Steps<string> {

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
-import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
+import { type TakeBytes, writtenInSteps } from "../../wire/json/write-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { countOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 
@@ -17,7 +17,7 @@ const REASONS = {
 const TIERS = { standard: "default", priority: "priority" };
 
 /** Throws `upstream_failed` for what is no message. */
-export function* chatAnswer(message: JsonObject, createdSecs: number): Steps<JsonObject> {
+export function* chatAnswer(message: JsonObject, createdSecs: number, take?: TakeBytes): Steps<JsonObject> {
   const { content, stop_reason, stop_details, usage } = message;
   if (!Array.isArray(content)) throw new GatewayError("upstream_failed", { cause: "the answer has no content" });
   const [texts, reasoning, thinking, calls]: [string[], string[], JsonObject[], JsonObject[]] = [[], [], [], []];
@@ -30,7 +30,7 @@ export function* chatAnswer(message: JsonObject, createdSecs: number): Steps<Jso
       reasoning.push(textOf(block["thinking"]));
       thinking.push(block);
     } else if (type === "tool_use") {
-      const written = new TextDecoder().decode(yield* writtenInSteps(input ?? {}));
+      const written = new TextDecoder().decode(yield* writtenInSteps(input ?? {}, take));
       calls.push({ id, type: "function", function: { name, arguments: written } });
     }
   }

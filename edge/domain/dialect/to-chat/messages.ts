@@ -5,7 +5,7 @@
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
-import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
+import { type TakeBytes, writtenInSteps } from "../../wire/json/write-in-steps.ts";
 import { listAt, partsAt, restOf, untranslatable } from "../lost-fields.ts";
 import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
@@ -20,7 +20,7 @@ interface Turn {
   readonly thinking: string[];
 }
 
-export function* chatMessages(system: unknown, turns: unknown): Steps<readonly JsonObject[]> {
+export function* chatMessages(system: unknown, turns: unknown, take?: TakeBytes): Steps<readonly JsonObject[]> {
   const messages: JsonObject[] = [];
   const instructions = textOrParts(yield* partsOf(system, "system"), "\n");
   if (instructions.length > 0) messages.push({ role: "system", content: instructions });
@@ -31,7 +31,7 @@ export function* chatMessages(system: unknown, turns: unknown): Steps<readonly J
     const at = `messages.${String(index)}`;
     restOf("anthropic", message, KNOWN, { at: `${at}.` });
     if (role !== "user" && role !== "assistant" && role !== "system") throw untranslatable("anthropic", `${at}.role`);
-    const { parts, results, calls, thinking } = yield* turnOf(content, `${at}.content`);
+    const { parts, results, calls, thinking } = yield* turnOf(content, `${at}.content`, take);
     for (const result of results) messages.push(result);
     const said = textOrParts(parts, role === "assistant" ? "" : "\n");
     if (role === "assistant") {
@@ -47,14 +47,14 @@ export function* chatMessages(system: unknown, turns: unknown): Steps<readonly J
   return messages;
 }
 
-function* turnOf(content: unknown, at: string): Steps<Turn> {
+function* turnOf(content: unknown, at: string, take?: TakeBytes): Steps<Turn> {
   const turn: Turn = { parts: [], results: [], calls: [], thinking: [] };
   if (typeof content === "string") turn.parts.push({ type: "text", text: content });
   for (const [index, one] of partsAt("anthropic", at, content).entries()) {
     yield ITEM_UNITS;
     const block = objectOf(one);
     const place = `${at}.${String(index)}`;
-    if (block["type"] === "tool_use") turn.calls.push(yield* callOf(block));
+    if (block["type"] === "tool_use") turn.calls.push(yield* callOf(block, take));
     else if (block["type"] === "tool_result") turn.results.push(yield* resultOf(block, place, turn.parts));
     else if (block["type"] === "thinking") turn.thinking.push(textOf(block["thinking"]));
     else if (block["type"] !== "redacted_thinking")
@@ -63,8 +63,8 @@ function* turnOf(content: unknown, at: string): Steps<Turn> {
   return turn;
 }
 
-function* callOf({ id, name, input }: JsonObject): Steps<JsonObject> {
-  const written = new TextDecoder().decode(yield* writtenInSteps(input ?? {}));
+function* callOf({ id, name, input }: JsonObject, take?: TakeBytes): Steps<JsonObject> {
+  const written = new TextDecoder().decode(yield* writtenInSteps(input ?? {}, take));
   return { id, type: "function", function: { name, arguments: written } };
 }
 

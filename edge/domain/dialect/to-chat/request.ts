@@ -4,6 +4,7 @@
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
+import type { TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { listAt, restOf, untranslatable } from "../lost-fields.ts";
 import { given, ITEM_UNITS, listed, objectOf } from "../values.ts";
 import { chatMessages } from "./messages.ts";
@@ -21,14 +22,14 @@ const TIERS = { auto: "auto", standard_only: "default" };
 const LOW_BUDGET_TOKENS = 4096;
 const MEDIUM_BUDGET_TOKENS = 16_384;
 
-export function* chatRequest(request: JsonObject): Steps<JsonObject> {
+export function* chatRequest(request: JsonObject, take?: TakeBytes): Steps<JsonObject> {
   const rest = restOf("anthropic", request, KNOWN);
   const { stream, output_config: output, tool_choice: choice, metadata } = request;
   const { effort, format } = objectOf(output);
   const tools = yield* toolsOf(request["tools"]);
   const limited = tools.length > 0 && objectOf(choice)["disable_parallel_tool_use"] === true;
   const translated = given({
-    messages: yield* chatMessages(request["system"], request["messages"]),
+    messages: yield* chatMessages(request["system"], request["messages"], take),
     tools: tools.length === 0 ? null : tools,
     tool_choice: tools.length === 0 ? null : choiceOf(choice),
     parallel_tool_calls: limited ? false : null,

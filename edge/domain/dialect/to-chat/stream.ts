@@ -7,28 +7,25 @@ import type { Steps } from "../../../../shared/steps.ts";
 import { dataEvent } from "../../../../shared/wire/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { headText } from "../../wire/sse/event-head.ts";
 import { chatError, statusOfEvent } from "../error-types.ts";
-import { given, objectOf, textOf } from "../values.ts";
+import { CHARACTER_BYTES, countOf, given, objectOf, textOf } from "../values.ts";
 import { chatUsage, chunkHead, finishReason, refusalOf, tierOf } from "./answer.ts";
 
 const DONE = dataEvent("[DONE]");
 /** Most of what is kept of a block of thinking, and of its signature: beyond it the signature is not sent. */
 const THINKING_MAX_CHARACTERS = 1024 * 1024;
 
-/** What counts for the end: an upstream may send any number of other names. */
-const USAGE_NAMES = [
-  "input_tokens",
-  "output_tokens",
-  "cache_read_input_tokens",
-  "cache_creation_input_tokens",
-  "output_tokens_details",
-  "service_tier",
-];
-const STOP_NAMES = ["stop_reason", "stop_details"];
+/** What counts for the end: an upstream may send anything else beside it. */
+const COUNTS = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
 
 /** The block that is open. */
 interface Block {
-  readonly start: JsonObject;
+  readonly type: unknown;
+  /** The whole arguments of a call without deltas. */
+  readonly input: unknown;
+  /** Characters of the event with them. */
+  readonly startCharacters: number;
   /** Its index among the tool calls. */
   readonly call: number;
   hasInput: boolean;
@@ -56,6 +53,12 @@ export class ChatStream {
     this.#options = options;
   }
 
+  get keptBytes(): number {
+    const { startCharacters = 0, thinking = "", signature = "" } = this.#block ?? {};
+    const kept = startCharacters + thinking.length + signature.length + textOf(this.#stop["explanation"]).length;
+    return kept * CHARACTER_BYTES;
+  }
+
   *event(name: string | null, data: string): Steps<string> {
     if (this.#ended) return "";
     const event = yield* parsedInSteps(data);
@@ -68,14 +71,14 @@ export class ChatStream {
       case "message_start":
         return this.#begin(objectOf(event["message"]));
       case "content_block_start":
-        return this.#open(objectOf(event["content_block"]));
+        return this.#open(objectOf(event["content_block"]), data.length);
       case "content_block_delta":
         return this.#delta(objectOf(event["delta"]));
       case "content_block_stop":
         return this.#close();
       case "message_delta":
-        this.#usage = { ...this.#usage, ...only(USAGE_NAMES, event["usage"]) };
-        this.#stop = { ...this.#stop, ...only(STOP_NAMES, event["delta"]) };
+        this.#usage = { ...this.#usage, ...countsOf(objectOf(event["usage"])) };
+        this.#stop = { ...this.#stop, ...stopOf(objectOf(event["delta"])) };
         return "";
       case "message_stop":
         return this.#finish();
@@ -96,13 +99,14 @@ export class ChatStream {
 
   #begin(message: JsonObject): string {
     this.#head = chunkHead(message, { object: "chat.completion.chunk", createdSecs: this.#options.createdSecs });
-    this.#usage = only(USAGE_NAMES, message["usage"]);
+    this.#usage = countsOf(objectOf(message["usage"]));
     return this.#chunk({ role: "assistant", content: "" });
   }
 
-  #open(start: JsonObject): string {
-    const { type, id, name, text, thinking, data } = start;
-    this.#block = { start, call: this.#calls, hasInput: false, thinking: "", signature: textOf(start["signature"]) };
+  #open({ type, id, name, text, thinking, data, ...more }: JsonObject, startCharacters: number): string {
+    const { input, signature } = more;
+    const block = { type, input, startCharacters, call: this.#calls, hasInput: false };
+    this.#block = { ...block, thinking: "", signature: textOf(signature) };
     if (type === "tool_use") {
       this.#calls += 1;
       return this.#call({ id, type: "function", function: { name, arguments: "" } });
@@ -122,7 +126,7 @@ export class ChatStream {
       return this.#chunk({ reasoning_content: thinking });
     }
     // a tool of the upstream's own is called by no client
-    if (textOf(input) === "" || block.start["type"] !== "tool_use") return "";
+    if (textOf(input) === "" || block.type !== "tool_use") return "";
     block.hasInput = true;
     return this.#call({ function: { arguments: input } });
   }
@@ -131,22 +135,22 @@ export class ChatStream {
     const block = this.#block;
     this.#block = null;
     if (block === null) return "";
-    const { start, call, hasInput, thinking, signature } = block;
+    const { type, input, call, hasInput, thinking, signature } = block;
     // clients parse the arguments, so none must be an object too
-    if (start["type"] === "tool_use" && !hasInput)
-      return this.#call({ function: { arguments: JSON.stringify(start["input"] ?? {}) } }, call);
+    if (type === "tool_use" && !hasInput)
+      return this.#call({ function: { arguments: JSON.stringify(input ?? {}) } }, call);
     const kept = Math.max(thinking.length, signature.length);
-    if (start["type"] !== "thinking" || signature === "" || kept >= THINKING_MAX_CHARACTERS) return "";
+    if (type !== "thinking" || signature === "" || kept >= THINKING_MAX_CHARACTERS) return "";
     return this.#chunk({ thinking_blocks: [{ type: "thinking", thinking, signature }] });
   }
 
   #finish(): string {
     if (this.#head["object"] === undefined) return this.#broken();
     this.#ended = true;
-    const refusal = refusalOf(this.#stop["stop_details"]);
+    const refusal = textOf(this.#stop["explanation"]);
     const usage = this.#options.usageAsked ? chatUsage(this.#usage) : null;
     return (
-      this.#chunk(refusal === null ? {} : { refusal }, finishReason(this.#stop["stop_reason"])) +
+      this.#chunk(refusal === "" ? {} : { refusal }, finishReason(this.#stop["stop_reason"])) +
       (usage === null ? "" : dataEvent(JSON.stringify({ ...this.#head, choices: [], usage }))) +
       DONE
     );
@@ -164,8 +168,18 @@ export class ChatStream {
   }
 }
 
-/** The members of these names that have a value. */
-function only(names: readonly string[], members: unknown): JsonObject {
-  const all = objectOf(members);
-  return given(Object.fromEntries(names.map((name) => [name, all[name]])));
+/** A number that cannot be stays one, so that the end does not tell of an earlier one. */
+function countsOf({ service_tier: tier, output_tokens_details: details, ...counts }: JsonObject): JsonObject {
+  const told = COUNTS.filter((name) => counts[name] !== undefined && counts[name] !== null);
+  return {
+    ...Object.fromEntries(told.map((name) => [name, countOf(counts[name]) ?? Number.NaN])),
+    ...given({
+      output_tokens_details: isJsonObject(details) ? { thinking_tokens: countOf(details["thinking_tokens"]) } : null,
+      service_tier: headText(tier),
+    }),
+  };
+}
+
+function stopOf({ stop_reason: reason, stop_details: details }: JsonObject): JsonObject {
+  return given({ stop_reason: headText(reason), explanation: refusalOf(details) });
 }

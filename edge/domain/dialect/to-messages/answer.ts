@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { countOf, elementsOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
+import { MESSAGE_CALLS_MAX } from "./block-queue.ts";
 
 const REASONS = {
   stop: "end_turn",
@@ -14,6 +15,8 @@ const REASONS = {
   function_call: "tool_use",
   content_filter: "refusal",
 };
+/** Of the answer's id the end, which differs. */
+export const ID_MAX_CHARACTERS = 64;
 const TIERS = { default: "standard", priority: "priority" };
 
 /** Throws `upstream_failed` for what is no completion. */
@@ -25,7 +28,10 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
   const content: JsonObject[] = [];
   if (thinking !== "") content.push({ type: "thinking", thinking, signature: "" });
   if (text + refusal !== "") content.push({ type: "text", text: text + refusal });
-  for (const [index, call] of elementsOf(message["tool_calls"]).entries()) {
+  const calls = elementsOf(message["tool_calls"]);
+  if (calls.length > MESSAGE_CALLS_MAX)
+    throw new GatewayError("upstream_failed", { cause: "the answer has too many calls" });
+  for (const [index, call] of calls.entries()) {
     yield ITEM_UNITS;
     const { id, function: called } = objectOf(call);
     const { name, arguments: written } = objectOf(called);
@@ -73,7 +79,7 @@ export function reasoningOf(message: JsonObject): string {
 }
 
 export function callIdOf({ id }: JsonObject, index: number): string {
-  return `${headText(id) ?? ""}_${String(index)}`;
+  return `${(headText(id) ?? "").slice(-ID_MAX_CHARACTERS)}_${String(index)}`;
 }
 
 /** How the answer ended. Some servers say `stop` for calls, and name the stop sequence in `stop_reason`. */

@@ -9,7 +9,7 @@ import { textOf } from "../values.ts";
 import { JsonEnd } from "./json-end.ts";
 
 /** Most calls of an answer, blocks that wait, and characters that are kept of them. */
-const CALLS_MAX = 256;
+export const MESSAGE_CALLS_MAX = 256;
 const WAITING_MAX_BLOCKS = 256;
 const WAITING_MAX_CHARACTERS = 4 * 1024 * 1024;
 
@@ -38,6 +38,10 @@ export class BlockQueue {
   /** A tool was called. */
   get calledAny(): boolean {
     return this.#calledAny;
+  }
+
+  get keptCharacters(): number {
+    return this.#keptCharacters;
   }
 
   /** Adds text or thinking. Returns the events; null: more is kept than may be. */
@@ -102,7 +106,7 @@ export class BlockQueue {
       events.push(this.#stop(first));
       this.#waiting.shift();
     }
-    const isTooMany = this.#calls.size > CALLS_MAX || this.#waiting.length > WAITING_MAX_BLOCKS;
+    const isTooMany = this.#calls.size > MESSAGE_CALLS_MAX || this.#waiting.length > WAITING_MAX_BLOCKS;
     return isTooMany || this.#keptCharacters > WAITING_MAX_CHARACTERS ? null : events;
   }
 

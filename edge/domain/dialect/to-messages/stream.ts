@@ -6,10 +6,11 @@ import { errorBody } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import type { TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { cutText } from "../../wire/text/printable.ts";
 import { messagesError, statusOfEvent } from "../error-types.ts";
-import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
+import { CHARACTER_BYTES, elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 import { endOf, isBegun, messageHead, messagesUsage, reasoningOf, reportOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { CallPlaces } from "./call-places.ts";
@@ -27,7 +28,16 @@ export class MessagesStream {
   #finish: JsonObject = {};
   #refusal = "";
   readonly #places = new CallPlaces();
+  readonly #take: TakeBytes | undefined;
   #ended = false;
+
+  constructor(take?: TakeBytes) {
+    this.#take = take;
+  }
+
+  get keptBytes(): number {
+    return this.#blocks.keptCharacters * CHARACTER_BYTES;
+  }
 
   *event(name: string | null, data: string): Steps<string> {
     if (this.#ended) return "";
@@ -86,7 +96,7 @@ export class MessagesStream {
     events.push(...thought, ...said);
     for (const call of elementsOf(calls)) {
       yield ITEM_UNITS;
-      const { at, id, name, input } = this.#places.pieceOf(objectOf(call), this.#head ?? chunk);
+      const { at, id, name, input } = yield* this.#places.pieceOf(objectOf(call), this.#head ?? chunk, this.#take);
       const called = yield* this.#blocks.called(at, { id, name }, input);
       if (called === null) return null;
       events.push(...called);

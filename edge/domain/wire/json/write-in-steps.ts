@@ -14,6 +14,9 @@ const STEP_UNITS = 1024;
 
 const encoder = new TextEncoder();
 
+/** Counts bytes that have just been written. Throws when they are more than may be. */
+export type TakeBytes = (bytes: number) => void;
+
 /** A list or an object under way. */
 interface Level {
   readonly of: Readonly<Record<string | number, unknown>>;
@@ -25,19 +28,24 @@ interface Level {
   written: number;
 }
 
-/** The JSON of a value in UTF-8. */
-export function* writtenInSteps(root: unknown): Steps<Uint8Array<ArrayBuffer>> {
+/** The JSON of a value in UTF-8. Small values may be much longer as JSON than they came: `1e20` has 21 digits. */
+export function* writtenInSteps(root: unknown, take: TakeBytes = () => undefined): Steps<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
+  const write = (json: string): void => {
+    const part = encoder.encode(json);
+    take(part.byteLength);
+    parts.push(part);
+  };
   const levels: Level[] = [];
   let [text, units] = ["", 0];
   for (let value: unknown = root; ; ) {
     const before = text.length;
     if (typeof value === "string" && value.length > PART) {
-      parts.push(encoder.encode(`${text}"`));
+      write(`${text}"`);
       for (let at = 0; at < value.length; ) {
         // never between the halves of a pair
         const end = at + PART - (/[\ud800-\udbff]/.test(value.charAt(at + PART - 1)) ? 1 : 0);
-        parts.push(encoder.encode(JSON.stringify(value.slice(at, end)).slice(1, -1)));
+        write(JSON.stringify(value.slice(at, end)).slice(1, -1));
         yield PART / CHARACTERS_PER_UNIT;
         at = end;
       }
@@ -53,11 +61,14 @@ export function* writtenInSteps(root: unknown): Steps<Uint8Array<ArrayBuffer>> {
     }
     for (;;) {
       if (text.length >= PART) {
-        parts.push(encoder.encode(text));
+        write(text);
         text = "";
       }
       const level = levels.at(-1);
-      if (level === undefined) return concat([...parts, encoder.encode(text)]);
+      if (level === undefined) {
+        write(text);
+        return concat(parts);
+      }
       const { of, names, length, next } = level;
       if (next === length) {
         text += names === null ? "]" : "}";

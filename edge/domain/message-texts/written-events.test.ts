@@ -1,0 +1,178 @@
+/**
+ * What redaction writes of an event, and what is gathered of it, is bounded by the event (docs/rules/guardrails.md#actions): nothing
+ * that it says once is told with each of its texts. Bytes and units are counted, never time.
+ */
+import { describe, expect, it } from "vitest";
+import { compileScan } from "../../../shared/guardrails/text-scan.ts";
+import { atOnce } from "../../../shared/steps.ts";
+import { toldBy } from "../../../test/harness/edge/told-by.ts";
+import { SseFilter } from "../wire/sse/sse-filter.ts";
+import { CollectedTexts } from "./collected-texts.ts";
+import { RedactingEvents } from "./redacting-events.ts";
+import { RedactionTally } from "./text-redaction.ts";
+
+const scan = compileScan({ scanners: ["ban_keywords"], banKeywords: ["denword"] });
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const PARTS = 1_000;
+const LONG = 100_000;
+
+const streamOf = (events: readonly object[]): Uint8Array =>
+  encoder.encode(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+const texts = (count: number): readonly string[] => Array.from({ length: count }, () => "a");
+
+/** Gathers texts, and counts the characters that are kept. */
+function counting(roomCharacters: number) {
+  const kept = { characters: 0 };
+  const collected = new CollectedTexts((more) => {
+    kept.characters += more;
+    return kept.characters <= roomCharacters;
+  });
+  return { collected, kept };
+}
+
+/** What a client gets of these events. */
+function redacted(bytes: Uint8Array): string {
+  const redacting = new RedactingEvents(scan, new RedactionTally());
+  const passed = atOnce(new SseFilter([redacting], true).pushing(bytes));
+  return decoder.decode(passed) + decoder.decode(atOnce(redacting.finish()));
+}
+
+const item = (more: object, of: object = {}) => ({
+  type: "response.output_item.added",
+  output_index: 0,
+  ...of,
+  item: {
+    id: "i",
+    type: "message",
+    content: Array.from({ length: PARTS }, () => ({ type: "output_text", text: "a" })),
+    ...more,
+  },
+});
+const COMPLETED = { type: "x.completed" };
+
+describe("an item that begins with very many parts", () => {
+  it.each<[string, object]>([
+    ["a long id", item({ id: "i".repeat(LONG) })],
+    ["a long id of the event", item({}, { item_id: "i".repeat(LONG) })],
+    ["a number that is a list", item({}, { sequence_number: Array.from({ length: 10_000 }, () => "a b") })],
+    ["a place that is an object", item({}, { output_index: { name: "i".repeat(LONG) } })],
+  ])("is told of each part in short: %s", (_, event) => {
+    const sent = streamOf([event]);
+    const text = redacted(sent);
+    const isShort = text.length < sent.byteLength + PARTS * 1024;
+    expect({ length: text.length, isShort, parts: text.split('"delta":"a"').length - 1 }).toEqual({
+      length: text.length,
+      isShort: true,
+      parts: PARTS,
+    });
+  });
+
+  it("is gathered once, with what stands beside its parts", () => {
+    const strings = 10_000;
+    const sent = streamOf([item({}, { sequence_number: Array.from({ length: strings }, () => "a b") })]);
+    const { collected, kept } = counting(Number.POSITIVE_INFINITY);
+    const { units } = toldBy(new SseFilter([collected], true).pushing(sent));
+    const { characters } = kept;
+    const isBounded = characters < sent.byteLength * 4;
+    expect({ characters, units, isBounded, isLittle: units < sent.byteLength * 32 }).toEqual({
+      characters,
+      units,
+      isBounded: true,
+      isLittle: true,
+    });
+  });
+});
+
+describe("the rests of very many texts of one event", () => {
+  it.each<[string, object, number]>([
+    ["a list of texts", { content: texts(400) }, 40],
+    ["a list of texts beside a long member", { pad: "x ".repeat(8_200), content: texts(400) }, 4],
+    ["texts at a deep place", { ["n".repeat(900)]: { ["m".repeat(900)]: { content: texts(400) } } }, 10],
+    [
+      "choices",
+      { name: "n".repeat(2_000), choices: texts(400).map((content, index) => ({ index, delta: { content } })) },
+      10,
+    ],
+    [
+      "calls of one choice",
+      {
+        name: "n".repeat(2_000),
+        choices: [
+          {
+            index: 0,
+            delta: { tool_calls: texts(400).map((content) => ({ function: { arguments: `"${content}"` }, content })) },
+          },
+        ],
+      },
+      10,
+    ],
+  ])("come in one event: %s", (_, event, pairs) => {
+    const all = Array.from({ length: pairs }, () => [event, COMPLETED]).flat();
+    const sent = streamOf(all);
+    const text = redacted(sent);
+    expect({ length: text.length, isBounded: text.length < sent.byteLength * 4 }).toEqual({
+      length: text.length,
+      isBounded: true,
+    });
+  });
+
+  it("have the shape of their event: one object for a choice, with all that was held back", () => {
+    const delta = {
+      content: "den",
+      reasoning_content: "den",
+      tool_calls: [{ index: 1, function: { arguments: '{"a":"den' } }],
+    };
+    const text = redacted(
+      streamOf([
+        {
+          id: "c",
+          choices: [
+            { index: 0, delta },
+            { index: 2, delta: { content: "den" } },
+          ],
+        },
+      ]),
+    );
+    const rest = text.split("\n\n").at(-2) ?? "";
+    expect(JSON.parse(rest.slice("data: ".length))).toEqual({
+      id: "c",
+      choices: [
+        {
+          index: 0,
+          delta: {
+            content: "den",
+            reasoning_content: "den",
+            tool_calls: [{ index: 1, function: { arguments: "den" } }],
+          },
+          finish_reason: null,
+        },
+        { index: 2, delta: { content: "den" }, finish_reason: null },
+      ],
+    });
+  });
+});
+
+describe("texts at a deep place", () => {
+  const deep = (depth: number): object =>
+    depth === 0 ? { content: texts(2_000) } : { ["n".repeat(200)]: deep(depth - 1) };
+  const sent = streamOf([deep(13)]);
+
+  it("are gathered only as far as there is room for what tells them apart", () => {
+    const roomCharacters = 100_000;
+    const { collected, kept } = counting(roomCharacters);
+    atOnce(new SseFilter([collected], true).pushing(sent));
+    const { characters } = kept;
+    expect({ characters, whole: collected.whole, isBounded: characters < 2 * roomCharacters }).toEqual({
+      characters,
+      whole: false,
+      isBounded: true,
+    });
+  });
+
+  it("count with their place while they are under way", () => {
+    const redacting = new RedactingEvents(scan, new RedactionTally());
+    atOnce(redacting.event(sent));
+    expect(redacting.bytes / 2_000).toBeGreaterThan(2_048 + 1_000);
+  });
+});
