@@ -117,6 +117,45 @@ describe("guardrails", () => {
     client.socket.close();
   });
 
+  it("cancel and bill a response that runs on spoken words which they block", async () => {
+    const minted = await mint("vad,hold,late,transcribes=a secretword");
+    await policy(minted, { action: "block", input_scanners: BANS });
+    const client = await open(minted);
+    client.send({ type: "input_audio_buffer.append", audio: "A".repeat(1_200) });
+    const { response } = await client.got("response.done");
+    expect({ response, told: client.of("error").map(({ error }) => error) }).toMatchObject({
+      response: { status: "failed", output: [] },
+      told: [{ code: "request_blocked" }],
+    });
+    // the first one has the words as the name of the model
+    expect(JSON.stringify(client.events.slice(1))).not.toContain("secretword");
+    expect(seenBy(minted)[0]?.events.map(({ type }) => type)).toEqual([
+      "input_audio_buffer.append",
+      "conversation.item.delete",
+      "response.cancel",
+    ]);
+    client.socket.close();
+    const rows = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id, "&error_code=request_blocked"),
+      (found) => found.length > 0,
+    );
+    expect(rows).toMatchObject([{ status_code: 400, total_tokens: 30, cost_usd: expect.closeTo(0.12) }]);
+  });
+
+  it("redact spoken words where they are shown", async () => {
+    const minted = await mint("vad,transcribes=a secretword here");
+    await policy(minted, { action: "redact", input_scanners: BANS });
+    const client = await open(minted);
+    client.send({ type: "input_audio_buffer.append", audio: "A".repeat(1_200) });
+    await client.got("response.done");
+    const [shown] = client.of("conversation.item.input_audio_transcription.completed");
+    expect({ has: JSON.stringify(shown).includes("secretword"), kept: String(shown?.["transcript"]) }).toEqual({
+      has: false,
+      kept: expect.stringMatching(/^a .* here$/),
+    });
+    client.socket.close();
+  });
+
   it("hold an answer until it is whole, and pass what they allow", async () => {
     const minted = await mint("text=all is well");
     await policy(minted, { action: "block", output_scanners: BANS });

@@ -34,7 +34,9 @@ export class ConversationTokens {
 
   /** The settings of the session, and how many tokens its model reads of them. */
   configured(session: object, tokens: number): void {
-    this.#instructions = Math.max(this.#instructions, tokens);
+    const moreTokens = Math.max(0, tokens - this.#instructions);
+    this.#instructions += moreTokens;
+    if (this.#reported !== null) this.#added += moreTokens;
     if (/"(?:g711_[au]law|audio\/pcm[au])"/.test(JSON.stringify(session))) this.#charactersPerToken = G711_CHARACTERS;
   }
 

@@ -6,9 +6,16 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { guardedTexts } from "../../domain/message-texts/request-texts.ts";
 import { textScopeOf } from "../../domain/message-texts/text-scopes.ts";
 import { besideItem } from "../../domain/realtime/client-events.ts";
-import { eventOf, isTextless, type RealtimeEvent } from "../../domain/realtime/realtime-events.ts";
+import {
+  eventOf,
+  isTextless,
+  isTranscriptPiece,
+  type RealtimeEvent,
+  transcriptsOf,
+  withTranscripts,
+} from "../../domain/realtime/realtime-events.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
-import { isJsonObject, type JsonObject } from "../../domain/wire/json/document.ts";
+import { isJsonObject, type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
 import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import type { Call } from "../call/context.ts";
@@ -43,6 +50,29 @@ export async function guardedEvent(
   const written = eventOf(given);
   if (written === null) throw new GatewayError("content_policy_unavailable");
   return written;
+}
+
+/** Whether an event shows what the client said in audio. */
+export function showsSpoken(event: RealtimeEvent): boolean {
+  return isTranscriptPiece(event) || transcriptsOf(event).length > 0;
+}
+
+/** The event with what the client said in audio, as the policy lets it be shown; null: not yet. Throws the failure of what refuses it. */
+export async function guardedSpoken(
+  session: Call,
+  request: OpenSession,
+  event: RealtimeEvent,
+  before: SaidBefore,
+): Promise<RealtimeEvent | null> {
+  const guards = guardsOf(request.principal.tenant, "input");
+  if (guards === null) return event;
+  if (isTranscriptPiece(event)) return guards.action === "log_only" ? event : null;
+  const said = transcriptsOf(event).map((text) => ({ type: "input_text", text }));
+  const passed = await guardedItem(session, request, { type: "message", role: "user", content: said }, before);
+  const content = jsonObjectOf(passed)?.["content"];
+  const texts: unknown[] = Array.isArray(content) ? content.map((part) => jsonObjectOf(part)?.["text"]) : [];
+  if (texts.length !== said.length) throw new GatewayError("content_policy_unavailable");
+  return withTranscripts(event, () => String(texts.shift()));
 }
 
 async function guardedItem(session: Call, request: OpenSession, item: JsonObject, before: SaidBefore) {
