@@ -1,7 +1,4 @@
-/**
- * The table of data-plane errors, row by row (docs/rules/errors.md#data-plane-codes): status, body, headers, and the
- * usage row that each refusal leaves.
- */
+/** The table of data-plane errors (docs/rules/errors.md#data-plane-codes): status, body, headers and usage row of each. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -314,6 +311,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
 const ELSEWHERE = {
   untranslatable_field: "test/spec/dialects.test.ts",
   untranslatable_route: "test/spec/dialects.test.ts",
+  previous_response_not_found: "test/spec/responses-socket.test.ts",
   websocket_unsupported: "test/spec/known-reports.test.ts",
   realtime_upgrade_required: "test/spec/realtime.test.ts",
   realtime_session_expired: "test/faults/realtime-limits.test.ts",

@@ -4,7 +4,6 @@
  * each response has its own.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import { subprotocolsOf } from "../../domain/request/credential.ts";
 import { queryNames } from "../../domain/request/steering-fields.ts";
 import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
 import { type AdmittedRequest, admit, type Reload } from "../admit/admit.ts";
@@ -29,15 +28,12 @@ import { prepare } from "../prepare/prepare.ts";
 import { answer } from "../receive/answer-call.ts";
 import type { PipelineInput } from "../receive/start-call.ts";
 import { relay } from "../relay/relay.ts";
-import { gatewayHeaders } from "../reply/response-headers.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
 import { parseNamed } from "../resolve-model/parse-call.ts";
 import { checkHead, resolveModel } from "../resolve-model/resolve-model.ts";
 import { Settler } from "../settle/settle.ts";
 import { RealtimeSession } from "./realtime-session.ts";
-
-/** The subprotocol that is answered to a client that offers it. */
-const PROTOCOL = "realtime";
+import { switched } from "./switched.ts";
 
 /** Never throws. */
 export async function runRealtime(received: PipelineInput): Promise<Response> {
@@ -95,9 +91,7 @@ async function open(call: Call, admitted: AdmittedRequest, reload: Reload): Prom
     forwarded.cancellation.release();
     const { 0: theirs, 1: client } = new WebSocketPair();
     new RealtimeSession(call, request, { client, upstream: socket }, settler, reload).start();
-    const isOffered = subprotocolsOf(call.request.headers).includes(PROTOCOL);
-    const headers = { ...gatewayHeaders(call, request), ...(isOffered ? { "sec-websocket-protocol": PROTOCOL } : {}) };
-    return { response: new Response(null, { status: 101, webSocket: theirs, headers }), known: request };
+    return { response: switched(call, request, theirs), known: request };
   } catch (error) {
     const failure = error instanceof ClientGone ? (call.interruption.failure ?? error) : error;
     const statusCode = failure instanceof GatewayError ? failure.status : failure instanceof ClientGone ? 499 : 500;

@@ -20,6 +20,7 @@ import {
   ANSWER_MEMORY_BYTES,
   CACHE_MEMORY_BYTES,
   MemoryBudget,
+  RESPONSE_MEMORY_BYTES,
 } from "../../../../edge/pipeline/call/memory/memory-budget.ts";
 import { RequestBodyMemory } from "../../../../edge/pipeline/call/memory/request-body-memory.ts";
 import { RunningCallers } from "../../../../edge/pipeline/call/memory/running-callers.ts";
@@ -163,6 +164,7 @@ export class TestPipeline {
     bodyMemory: new RequestBodyMemory(() => this.nowMs),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
+    responseMemory: new MemoryBudget(RESPONSE_MEMORY_BYTES),
     toolLists: new ToolLists(),
     endpoints: new RecentFailures(),
     interruption: new Interruption(),
