@@ -22,6 +22,6 @@ it.each([1, 2, 3, 7, 1_000])("have their data however their bytes are split: %i"
 });
 
 it("that do not end are an error", async () => {
-  const endless = piecesOf([new Uint8Array(LIMITS.realtimeMessage + 1).fill(97)]);
+  const endless = piecesOf([new Uint8Array(2 * LIMITS.realtimeMessage + 1).fill(97)]);
   await expect(Array.fromAsync(eventData(endless))).rejects.toThrow("never ends");
 });

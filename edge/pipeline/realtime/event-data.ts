@@ -1,6 +1,9 @@
 /** The data of each event of a stream, one after another, however its bytes are split. Comments and events without data are left out. */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 
+/** Longest event, in characters: a message may have become longer on its way. */
+const EVENT_MAX = 2 * LIMITS.realtimeMessage;
+
 /** Throws when an event does not end. */
 export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -14,7 +17,7 @@ export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerato
     const mayEnd = `${held.at(-1)?.at(-1) ?? ""}${text}`.includes("\n\n");
     if (text !== "") held.push(text);
     heldLength += text.length;
-    if (heldLength > LIMITS.realtimeMessage) throw new Error("an event that never ends");
+    if (heldLength > EVENT_MAX) throw new Error("an event that never ends");
     if (!mayEnd) continue;
     const events = held.join("").split("\n\n");
     const rest = events.pop() ?? "";

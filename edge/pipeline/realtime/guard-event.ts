@@ -24,6 +24,7 @@ import { inTurns } from "../call/in-turns.ts";
 import { guardInput } from "../guardrails/guard-input.ts";
 import { outputGuards } from "../guardrails/guard-output.ts";
 import { writtenCall } from "../resolve-model/json-outgoing.ts";
+import { eventData } from "./event-data.ts";
 import { callOnSession, type OpenSession, type ResponseCall, withBody } from "./response-call.ts";
 
 /** Characters of what was said before that a match can begin in. */
@@ -136,7 +137,7 @@ export function guardedEvents(
     const report = { warn: () => undefined, broken: () => undefined, onEnd: (end: () => void) => void ends.push(end) };
     try {
       const answer = { status: 200, contentType: "text/event-stream", body: readable };
-      for await (const text of dataOf((await stage(answer, report)).body)) send(text);
+      for await (const text of eventData((await stage(answer, report)).body)) send(text);
     } catch (error) {
       await readable.cancel().catch(() => undefined);
       throw error;
@@ -164,16 +165,5 @@ export async function guardRefusal(guarded: GuardedEvents | null): Promise<Gatew
     return null;
   } catch (error) {
     return error instanceof GatewayError ? error : new GatewayError("content_policy_unavailable", { cause: error });
-  }
-}
-
-/** The data of each event of a stream that the gateway has written. */
-async function* dataOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const piece of body) {
-    const events = (rest + decoder.decode(piece, { stream: true })).split("\n\n");
-    rest = events.pop() ?? "";
-    for (const event of events) yield event.replace(/^data: ?/, "");
   }
 }
