@@ -200,6 +200,10 @@ function speak(connection: SeenConnection, model: string, words: ReadonlyMap<str
         return added({ ...item("user", []), ...(event["item"] as Event) });
       case "conversation.item.delete":
         return send({ type: "conversation.item.deleted", item_id: event["item_id"] });
+      case "conversation.item.retrieve": {
+        const content = [{ type: "output_text", text: words.get("text") ?? "hello brave world" }];
+        return send({ type: "conversation.item.retrieved", item: item("assistant", content) });
+      }
       case "input_audio_buffer.append":
         heard += String(event["audio"]).length;
         return heard >= TURN_CHARACTERS && words.has("vad") ? turn() : undefined;

@@ -18,9 +18,12 @@ import {
   type RealtimeEvent,
   statesSettings,
 } from "../../domain/realtime/realtime-events.ts";
-import { isJsonObject, type JsonObject } from "../../domain/wire/json/document.ts";
+import { SaidBefore } from "../../domain/realtime/said-before.ts";
+import { endUserOf } from "../../domain/request/attribution.ts";
+import { isJsonObject, type JsonObject, jsonObjectOf, wholeDocument } from "../../domain/wire/json/document.ts";
 import type { Reload } from "../admit/admit.ts";
 import { authenticate } from "../authenticate/authenticate.ts";
+import { authenticateNow } from "../authenticate/authenticate-now.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { changesAnswers } from "../call/guards.ts";
@@ -49,7 +52,9 @@ const OF_ONE_EVENT: ReadonlySet<string> = new Set<ErrorCode>([
   "validation_failed",
   "object_not_found",
   "key_store_unavailable",
+  "scheduler_unavailable",
   "request_blocked",
+  "response_blocked",
   "content_policy_unavailable",
   "request_larger_than_quota",
   ...RATE_NAMES.map((rate) => RATES[rate].code),
@@ -60,7 +65,7 @@ export class RealtimeSession implements SessionOfResponses {
   readonly reload: Reload;
   readonly #sockets: Sockets;
   readonly #settler: Settler;
-  readonly #said = { text: "" };
+  readonly #said = new SaidBefore();
   readonly #responses: SessionResponses;
   readonly #silence: StallWatch;
   readonly #callOffs: (() => void)[] = [];
@@ -143,9 +148,10 @@ export class RealtimeSession implements SessionOfResponses {
       if (event === null) throw new GatewayError("invalid_json");
       const fault = eventFault(event);
       if (fault !== null) throw fieldError(fault);
-      await this.#pass(isTextless(event) ? event : await this.#examined(event));
+      const isExamined = !isTextless(event) || event.type === "conversation.item.delete";
+      await this.#pass(isExamined ? await this.#examined(event) : event);
     } catch (error) {
-      this.tell(this.#ofOneEvent(error), event?.["event_id"]);
+      this.refuse(error, event?.["event_id"]);
     }
   }
 
@@ -157,14 +163,14 @@ export class RealtimeSession implements SessionOfResponses {
   }
 
   /** Reads the caller and its policy again. Throws what refuses the caller by now. */
-  async #readCaller(): Promise<void> {
-    const { principal, identity } = await authenticate(this.call, this.#request);
+  async readCaller(read = authenticateNow): Promise<void> {
+    const { principal, identity } = await read(this.call, this.#request);
     this.#request = { ...this.#request, principal, identity };
   }
 
   /** The event as the caller's policy, as it is now, lets it pass. Throws what refuses the event, or by now the caller. */
   async #examined(event: RealtimeEvent): Promise<RealtimeEvent> {
-    await this.#readCaller();
+    await this.readCaller();
     await checkEvent(this.call, this.#request, event);
     return await guardedEvent(this.call, this.#request, event, this.#said);
   }
@@ -191,6 +197,8 @@ export class RealtimeSession implements SessionOfResponses {
       throw fieldError({ param: "session.model", message: "session.model must be the model of the connection" });
     const id = this.#eventId(event);
     await this.#responses.conversation.asked(id, session);
+    const endUser = endUserOf(wholeDocument(session));
+    if (endUser !== "") this.#request = { ...this.#request, endUser };
     const settings = model === undefined ? session : { ...session, model: record.upstream_model };
     return { ...event, event_id: id, session: settings };
   }
@@ -198,26 +206,35 @@ export class RealtimeSession implements SessionOfResponses {
   async #fromUpstream(message: Message): Promise<void> {
     this.#receivedBytes += typeof message === "string" ? message.length : message.byteLength;
     const event = eventOf(await parsedMessage(this.call, message));
+    if (event === null) await this.readCaller();
+    else if (!this.#responses.runs(event)) await this.readCaller(authenticate);
     // by now its response may be settled as one that broke off
     if (this.#hasEnded) return;
     const isExamined = changesAnswers(this.#request.principal.tenant);
     if (event === null) return isExamined ? undefined : this.send("client", message);
     if (event.type === "response.created") await this.#responses.begun(event);
-    else if (event.type === "error" && !this.#responses.refused(event)) return;
+    else if (event.type === "error" && !this.#refused(event)) return;
     else if (event.type === "conversation.item.deleted") this.#responses.deleted(event);
     else if (statesSettings(event)) await this.#responses.conversation.stated(event);
     await this.#responses.transcribed(event);
     const shown = await this.#spoken(event);
     if (shown === null) return;
     // What is read as a line must be one.
-    const isAsItCame = shown === event && typeof message === "string" && !/[\r\n]/.test(message);
-    await this.#responses.pass(shown, isAsItCame ? message : JSON.stringify(shown), isExamined);
+    const isAsItCame = !isExamined && shown === event && typeof message === "string" && !/[\r\n]/.test(message);
+    await this.#responses.pass(shown, isAsItCame ? message : JSON.stringify(shown));
+  }
+
+  /** The upstream refuses an event. Returns whether it is one of the client. Throws what ends the session. */
+  #refused(event: RealtimeEvent): boolean {
+    const id = jsonObjectOf(event["error"])?.["event_id"];
+    if (typeof id === "string" && !this.#said.refused(id)) throw new GatewayError("content_policy_unavailable");
+    return this.#responses.refused(event);
   }
 
   /** The event, as far as it may show what the client said in audio; null: it may not. Throws what ends the session. */
   async #spoken(event: RealtimeEvent): Promise<RealtimeEvent | null> {
     if (!showsSpoken(event)) return event;
-    await this.#readCaller();
+    await this.readCaller();
     try {
       return await guardedSpoken(this.call, this.#request, event, this.#said);
     } catch (error) {
@@ -232,6 +249,11 @@ export class RealtimeSession implements SessionOfResponses {
     const socket = this.#sockets[to];
     if (socket.bufferedAmount > LIMITS.realtimeBacklog) this.#fail(new GatewayError("realtime_backlog"));
     else sendTo(socket, message);
+  }
+
+  /** Tells the client of what refuses one event. Throws every other failure. */
+  refuse(error: unknown, about: unknown = null): void {
+    this.tell(this.#ofOneEvent(error), about);
   }
 
   /** Tells the client of an error. `about`: the id of its event that caused it. */

@@ -5,11 +5,11 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Measure } from "../../../shared/money/cost.ts";
 import { ENDED_BY_GATEWAY } from "../../domain/admission/request-end.ts";
-import { spokenTokens } from "../../domain/realtime/conversation-tokens.ts";
+import { spokenTokens, type Turn } from "../../domain/realtime/conversation-tokens.ts";
 import { type RealtimeEvent, spokenCharacters } from "../../domain/realtime/realtime-events.ts";
 import type { TokenEstimate } from "../../domain/request/token-estimate.ts";
 import { Trace } from "../../domain/trace/trace.ts";
-import { type BilledAnswer, NOTHING_BILLED, totalTokens } from "../../domain/usage/billing.ts";
+import { type BilledAnswer, type BilledTokens, NOTHING_BILLED } from "../../domain/usage/billing.ts";
 import { UsageScan } from "../../domain/usage/usage-scan.ts";
 import { wholeDocument } from "../../domain/wire/json/document.ts";
 import { type AdmittedRequest, admit, type Reload } from "../admit/admit.ts";
@@ -54,6 +54,8 @@ export function callOnSession(session: Call): Call {
 interface Expected {
   readonly estimate: TokenEstimate;
   readonly measure?: Measure;
+  /** Of a response; else something besides is charged. */
+  readonly turn?: Turn;
 }
 
 /** A request of the session for the same caller and model, with an estimate of its own. */
@@ -69,15 +71,17 @@ function requestOf(session: OpenSession, { estimate, measure = TOKENS }: Expecte
 export class ResponseCall {
   readonly call: Call;
   readonly request: OpenSession;
+  readonly turn: Turn | null;
   readonly #settler: Settler;
   readonly #scan = new UsageScan({ content: true, events: true });
   readonly #sentMs: number;
   #spokenCharacters = 0;
   #ttftMs = 0;
 
-  private constructor(call: Call, request: OpenSession) {
+  private constructor(call: Call, request: OpenSession, turn: Turn | null = null) {
     this.call = call;
     this.request = request;
+    this.turn = turn;
     this.#sentMs = call.ports.clock();
     this.#settler = new Settler(call, request);
   }
@@ -87,7 +91,8 @@ export class ResponseCall {
     const call = callOnSession(session);
     const asked = requestOf(request, expected, call.ports.clock());
     try {
-      return new ResponseCall(call, { ...(await admit(call, asked, reload)), upstream: asked.upstream });
+      const admitted = await admit(call, asked, reload);
+      return new ResponseCall(call, { ...admitted, upstream: asked.upstream }, expected.turn ?? null);
     } catch (error) {
       throw causeOf(call, error);
     }
@@ -131,10 +136,10 @@ export class ResponseCall {
   }
 
   /**
-   * It has ended as its upstream says. Returns what its conversation has, in tokens. `refusal`: its client gets none of it, and pays
+   * It has ended as its upstream says. Returns its tokens. `refusal`: its client gets none of it, and pays
    * for it only when that is for what the client itself has said.
    */
-  done(status: unknown, refusal: GatewayError | null = null, isOwed = false): number {
+  done(status: unknown, refusal: GatewayError | null = null, isOwed = false): BilledTokens {
     const isFailed = status === "failed" && this.#scan.usage().reported === null;
     const bill = isFailed ? NOTHING_BILLED : billed(this.call, this.request, this.#answer(true));
     this.request.upstream.answered(200);
@@ -146,7 +151,7 @@ export class ResponseCall {
       ...(refusal === null || isOwed ? {} : { refunded: true }),
       ...(failure === undefined ? {} : { failure }),
     });
-    return totalTokens(bill);
+    return bill;
   }
 
   /** Its session has ended before it. */

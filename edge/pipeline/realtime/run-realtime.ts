@@ -4,8 +4,10 @@
  * each response has its own.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import { endUserOf } from "../../domain/request/attribution.ts";
 import { queryNames } from "../../domain/request/steering-fields.ts";
 import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
+import { wholeDocument } from "../../domain/wire/json/document.ts";
 import { type AdmittedRequest, admit, type Reload } from "../admit/admit.ts";
 import { authenticate } from "../authenticate/authenticate.ts";
 import { beforeAdmission } from "../authenticate/authenticate-now.ts";
@@ -35,6 +37,9 @@ import { Settler } from "../settle/settle.ts";
 import { RealtimeSession } from "./realtime-session.ts";
 import { switched } from "./switched.ts";
 
+/** In which OpenAI's clients name their end user. */
+const END_USER_HEADER = "openai-safety-identifier";
+
 /** Never throws. */
 export async function runRealtime(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, steps);
@@ -52,7 +57,8 @@ async function steps(call: Call, known: Known): Promise<CallAnswer> {
     if (other !== undefined) throw fieldError({ param: other, message: "the query of this path has only `model`" });
     const model = new URLSearchParams(call.search).get("model");
     if (model === null || model === "") throw new GatewayError("model_required");
-    return await resolve(call, parseNamed(call, caller, model));
+    const endUser = endUserOf(wholeDocument({ safety_identifier: call.request.headers.get(END_USER_HEADER) }));
+    return await resolve(call, { ...parseNamed(call, caller, model), endUser });
   });
   const reload: Reload = async (request) => await resolve(call, await authenticate(call, request));
   try {

@@ -13,11 +13,14 @@ import {
   responseIdOf,
   transcribedPart,
 } from "../../domain/realtime/realtime-events.ts";
+import { endUserOf } from "../../domain/request/attribution.ts";
 import { withOutput } from "../../domain/request/token-estimate.ts";
-import { isJsonObject, type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
+import { type BilledTokens, NOTHING_BILLED } from "../../domain/usage/billing.ts";
+import { isJsonObject, type JsonObject, jsonObjectOf, wholeDocument } from "../../domain/wire/json/document.ts";
 import type { Reload } from "../admit/admit.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
+import { changesAnswers } from "../call/guards.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
 import { BlockedItems } from "./blocked-items.ts";
 import { Conversation } from "./conversation.ts";
@@ -38,6 +41,10 @@ export interface SessionOfResponses {
   send(to: "client" | "upstream", message: Message): void;
   /** Tells the client of an error. */
   tell(error: GatewayError): void;
+  /** Tells the client of what refuses one event. Throws every other failure. */
+  refuse(error: unknown): void;
+  /** Reads the caller and its policy as they are now. Throws what refuses the caller by now. */
+  readCaller(): Promise<void>;
 }
 
 /** A response that its upstream makes. */
@@ -69,11 +76,16 @@ export class SessionResponses {
   async ask(event: RealtimeEvent, id: unknown): Promise<void> {
     if (typeof id !== "string" || this.#asked.has(id))
       throw fieldError({ param: "event_id", message: "event_id must be a text of its own" });
-    const response = await this.#reserve(jsonObjectOf(event["response"]));
+    const response = await this.#reserve(jsonObjectOf(event["response"]), true);
     if (this.#session.hasEnded) return response.notBegun(new ClientGone());
     this.#session.send("upstream", JSON.stringify({ ...event, event_id: id }));
     if (this.#session.hasEnded) response.notBegun(new GatewayError("realtime_backlog"));
     else this.#asked.set(id, response);
+  }
+
+  /** Whether an event belongs to a response that is under way. */
+  runs(event: RealtimeEvent): boolean {
+    return this.#underway.has(responseIdOf(event) ?? "");
   }
 
   /** A response begins: one that was asked for, or one by which the upstream answers what it has heard. */
@@ -81,7 +93,7 @@ export class SessionResponses {
     const id = responseIdOf(event) ?? "";
     if (this.#underway.has(id)) return;
     this.#charged.delete(id);
-    const response = this.#longestAsked() ?? (await this.#reserve(null));
+    const response = this.#longestAsked() ?? (await this.#reserve(null, false));
     if (this.#session.hasEnded) return response.broken(new ClientGone());
     this.#begin(id, response);
   }
@@ -91,7 +103,9 @@ export class SessionResponses {
     const id = jsonObjectOf(event["error"])?.["event_id"];
     if (typeof id !== "string") return true;
     if (this.#blocked.isOwn(id)) return false;
-    this.#asked.get(id)?.notBegun(new GatewayError("upstream_failed"));
+    const asked = this.#asked.get(id);
+    asked?.notBegun(new GatewayError("upstream_failed"));
+    if (asked) this.#left(asked, "failed", NOTHING_BILLED);
     this.#asked.delete(id);
     this.conversation.refused(id);
     return true;
@@ -102,14 +116,14 @@ export class SessionResponses {
     this.#blocked.deleted(event);
   }
 
-  /** An event goes on to the client, as one of its response. `isExamined`: it may not show an answer before that. */
-  async pass(event: RealtimeEvent, text: string, isExamined: boolean): Promise<void> {
+  /** An event goes on to the client, as one of its response. */
+  async pass(event: RealtimeEvent, text: string): Promise<void> {
     const id = event.type === "response.done" ? await this.#ended(event, text) : (responseIdOf(event) ?? "");
     const its = this.#underway.get(id);
     its?.response.saw(event, text);
     const { guarded = null } = its ?? (mayShowAnswer(event) ? [...this.#underway.values()].at(-1) : null) ?? {};
     if (guarded !== null) await guarded.push(text);
-    else if (its === undefined && isExamined && mayShowAnswer(event)) await this.#late(event, text);
+    else if (its === undefined && mayShowAnswer(event)) await this.#late(event, text);
     else this.#show(its, text);
     if (event.type === "response.done" && its !== undefined) await this.#done(id, its, event);
   }
@@ -141,11 +155,18 @@ export class SessionResponses {
   }
 
   /** Throws what refuses the response. */
-  async #reserve(settings: JsonObject | null): Promise<ResponseCall> {
+  async #reserve(settings: JsonObject | null, isAsked: boolean): Promise<ResponseCall> {
     if (this.#asked.size + this.#underway.size >= LIMITS.realtimeResponses) throw new GatewayError("realtime_backlog");
     const estimate = await this.conversation.estimateFor(settings);
     const { call, request, reload } = this.#session;
-    return await ResponseCall.reserve(call, request, { estimate }, reload);
+    const endUser = endUserOf(wholeDocument(settings ?? {})) || request.endUser;
+    const turn = this.conversation.begun(settings, isAsked);
+    try {
+      return await ResponseCall.reserve(call, { ...request, endUser }, { estimate, turn }, reload);
+    } catch (error) {
+      this.conversation.ended(turn, "failed", NOTHING_BILLED);
+      throw error;
+    }
   }
 
   #begin(id: string, response: ResponseCall): void {
@@ -204,19 +225,29 @@ export class SessionResponses {
     if (refusal !== null) this.#session.send("client", JSON.stringify(failedResponse(event, refusal.code)));
     const status = jsonObjectOf(event["response"])?.["status"];
     if (this.#underway.delete(id))
-      this.conversation.responded(its.response.done(status, refusal, its.refusal !== null));
+      this.#left(its.response, status, its.response.done(status, refusal, its.refusal !== null));
+  }
+
+  #left({ turn }: ResponseCall, status: unknown, billed: BilledTokens): void {
+    if (turn !== null) this.conversation.ended(turn, status, billed);
   }
 
   /** An event that may show an answer while no response is under way. What would go on in another one is not passed on. */
   async #late(event: RealtimeEvent, text: string): Promise<void> {
-    const { call, request } = this.#session;
     if (isOfClient(event)) return this.#session.send("client", text);
+    try {
+      await this.#session.readCaller();
+    } catch (error) {
+      return this.#session.refuse(error);
+    }
+    const { call, request } = this.#session;
+    if (!changesAnswers(request.principal.tenant)) return this.#session.send("client", text);
     if (event.type.endsWith(".delta")) return;
     const send = (passed: string): void => this.#session.send("client", passed);
-    const guarded = guardedEvents({ call: callOnSession(call), request }, send);
-    await guarded?.push(text);
+    const guarded = guardedEvents({ call: { ...callOnSession(call), reservesJudgement: true }, request }, send);
+    await guarded?.push(JSON.stringify(event));
     const refusal = await guardRefusal(guarded);
-    if (refusal !== null) this.#session.tell(refusal);
+    if (refusal !== null) this.#session.refuse(refusal);
   }
 
   /** Charges what the upstream has done without being asked. Throws what does not cover it. */
