@@ -27,6 +27,7 @@ import {
   models,
   otherRoute,
   realtime,
+  responsesSocket,
   storedAnswer,
 } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
@@ -105,6 +106,7 @@ app.get("/v1/limits", async (c) => await limits(c.var.deps, c.req.raw, c.executi
 for (const path of ["/v1/files", "/v1/files/*", "/v1/batches", "/v1/batches/*"])
   app.all(path, async (c) => await files(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/realtime", async (c) => await realtime(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
+app.get("/v1/responses", async (c) => await responsesSocket(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all(`${WELL_KNOWN}*`, (c) => wellKnown(c.var.deps, c.req.raw, c.req.path));
 app.all("/v1/responses/*", async (c) => await storedAnswer(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));

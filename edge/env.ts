@@ -214,7 +214,7 @@ const ROWS = {
   GATEWAY_REALTIME_MAX_SECS: to(
     "realtimeMaxMs",
     envWhole(3_600, 1, REALTIME_MAX_SECS).describe(
-      "How long a [realtime session](docs/rules/realtime.md) lasts at most.",
+      "How long a [realtime session](docs/rules/realtime.md), or a WebSocket of Responses, lasts at most.",
     ),
     msOf,
   ),

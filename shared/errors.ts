@@ -42,6 +42,12 @@ export const DATA_PLANE_ERRORS = {
     message: "model '<x>' is not served on this path: send a chat completion, a message or a response",
     param: "model",
   },
+  /** Over a WebSocket of Responses only (docs/rules/realtime.md#responses-over-a-websocket). */
+  previous_response_not_found: {
+    status: 400,
+    message: "previous response '<x>' is not kept on this connection: send the whole input",
+    param: "previous_response_id",
+  },
   missing_api_key: { status: 401, message: "missing bearer token" },
   invalid_api_key: { status: 401, message: "invalid api key" },
   invalid_token: { status: 401, message: "invalid token" },

@@ -67,7 +67,9 @@ export function clientBatchRoutes(app: Api, bucket: Bucket | null): void {
 function withEnd(response: Response, onEnd: () => void): Response {
   const { body } = response;
   if (body === null) onEnd();
-  const watch = new TransformStream<Uint8Array, Uint8Array>({ flush: onEnd, cancel: onEnd });
+  // the type of the browsers' room does not know `cancel` yet
+  const ends: Transformer<Uint8Array, Uint8Array> & { readonly cancel: () => void } = { flush: onEnd, cancel: onEnd };
+  const watch = new TransformStream(ends);
   return new Response(body?.pipeThrough(watch), response);
 }
 

@@ -14,6 +14,7 @@ import { countTokens } from "../pipeline/run-count.ts";
 import { runFiles } from "../pipeline/run-files.ts";
 import { describeLimits } from "../pipeline/run-limits.ts";
 import { describeModel, listModels } from "../pipeline/run-models.ts";
+import { runResponsesSocket } from "../pipeline/run-responses-socket.ts";
 import { runStored } from "../pipeline/run-stored.ts";
 import { withResourceMetadata } from "./resource-metadata.ts";
 
@@ -127,6 +128,13 @@ export async function modelDetail(deps: Deps, request: Request, context: Executi
 /** `GET /v1/realtime` */
 export async function realtime(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   return await runRealtime(sessionInputOf(deps, request, context));
+}
+
+/** `GET /v1/responses`: its WebSocket mode. */
+export async function responsesSocket(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  const input = sessionInputOf(deps, request, context);
+  const isUpgrade = request.headers.get("upgrade")?.toLowerCase() === "websocket";
+  return await (isUpgrade ? runResponsesSocket : runOther)(input);
 }
 
 /** `GET /v1/limits` */

@@ -43,6 +43,7 @@ const OTHERS: Readonly<Record<string, About>> = {
   "Responses delete /v1/responses/{id}": ["Delete a stored response", `${OPENAI}responses`],
   "Responses post /v1/responses/{id}/cancel": ["Cancel a response made in the background", `${OPENAI}responses`],
   "Responses get /v1/responses/{id}/input_items": ["List what a stored response was made of", `${OPENAI}responses`],
+  "Realtime get /v1/responses": ["Send requests of `/v1/responses` over a WebSocket", `${OPENAI}responses`],
   "Realtime get /v1/realtime": ["Talk to a model over a WebSocket", `${OPENAI}realtime`],
   "Caller get /v1/models": ["List the models that the caller may use"],
   "Caller get /v1/models/{id}": ["Describe a model"],
@@ -206,7 +207,8 @@ function operation(tag: string, method: string, path: string, [summary, referenc
     schema: { type: "string" },
   }));
   const isSession = tag === "Realtime";
-  const query = isSession ? [{ name: "model", in: "query", required: true, schema: { type: "string" } }] : [];
+  const query =
+    path === "/v1/realtime" ? [{ name: "model", in: "query", required: true, schema: { type: "string" } }] : [];
   const headers = isInference || isSession ? Object.keys(REQUEST_HEADERS).map((name) => ref("parameters", name)) : [];
   return {
     operationId: method + path.replace(/\W+(\w?)/g, (_, letter: string) => letter.toUpperCase()),

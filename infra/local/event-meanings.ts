@@ -18,6 +18,8 @@ const WORKER_EVENTS: Meanings = {
   cell_report_failed: "the cell could not report its state; it retries",
   cell_save_failed: "the cell could not store its state; it retries",
   configuration_invalid: "a variable of the Worker is invalid; no request is served until it is fixed",
+  websocket_response_failed:
+    "the answer to a request on a WebSocket of Responses could not be read; its client was told",
   credential_unreadable:
     "the stored credential of an upstream cannot be decrypted: is GATEWAY_ENCRYPTION_KEY the right one?",
   compressor_failed: "the compression sidecar failed or timed out; the text was left unchanged",

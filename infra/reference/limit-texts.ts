@@ -20,6 +20,12 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   realtimeClientMessages: { limit: "messages of a client in a realtime session, each second", unit: "count" },
   realtimeUpstreamMessages: { limit: "messages of the upstream in a realtime session, each second", unit: "count" },
   realtimeBurst: { limit: "time for which messages of a realtime session may come at once", unit: "ms" },
+  responsesSilence: { limit: "longest time without a message or a response on a WebSocket of Responses", unit: "ms" },
+  responsesKept: {
+    limit: "largest response that a WebSocket of Responses keeps with its input, to continue it",
+    unit: "bytes",
+  },
+  responsesMemory: { limit: "memory of a Worker for requests of WebSockets of Responses, and for what these keep", unit: "bytes" },
   bodySilence: { limit: "longest pause while a request body arrives", unit: "ms" },
   bodyTime: { limit: "time for a whole request body to arrive", unit: "ms" },
   guardrailsScan: {

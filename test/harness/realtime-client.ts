@@ -1,4 +1,4 @@
-/** A client of `/v1/realtime` that keeps every event it gets. */
+/** A client of a WebSocket of the gateway, `/v1/realtime` or `/v1/responses`, that keeps every event it gets. */
 import { type ClientOptions, WebSocket } from "ws";
 import type { Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
@@ -63,14 +63,22 @@ interface Opening {
   readonly headers?: Readonly<Record<string, string>>;
   readonly protocols?: readonly string[];
   readonly query?: string;
+  /** `/v1/realtime` unless it says otherwise. */
+  readonly path?: string;
   /** How TLS is spoken. */
   readonly over?: ClientOptions;
 }
 
 /** The socket of a minted tenant. */
 function realtimeSocket(proxyUrl: string, minted: Minted, opening: Opening = {}): WebSocket {
-  const { headers = { authorization: `Bearer ${minted.secret}` }, protocols = [], query, over } = opening;
-  const url = `${proxyUrl.replace("http", "ws")}/v1/realtime${query ?? `?model=${minted.model.model_name}`}`;
+  const {
+    headers = { authorization: `Bearer ${minted.secret}` },
+    protocols = [],
+    path = "/v1/realtime",
+    over,
+  } = opening;
+  const { query = path === "/v1/realtime" ? `?model=${minted.model.model_name}` : "" } = opening;
+  const url = `${proxyUrl.replace("http", "ws")}${path}${query}`;
   return new WebSocket(url, [...protocols], { headers, perMessageDeflate: false, ...over });
 }
 

@@ -114,7 +114,9 @@ function speak(connection: SeenConnection, model: string, words: ReadonlyMap<str
   const done = (response: Event, status: string, output: readonly Event[]): void => {
     held = null;
     const reported = words.has("nousage") ? {} : { usage: usage() };
-    send({ type: "response.done", response: { ...response, status, output, ...reported } });
+    const ends = { type: "response.done", response: { ...response, status, output, ...reported } };
+    send(ends);
+    if (words.has("twice")) send(ends);
   };
   const respond = (): void => {
     const response = { object: "realtime.response", id: idOf("resp"), status: "in_progress", output: [] };
@@ -158,12 +160,15 @@ function speak(connection: SeenConnection, model: string, words: ReadonlyMap<str
     send({ type: "input_audio_buffer.speech_stopped", audio_end_ms: 500, item_id: id });
     send({ type: "input_audio_buffer.committed", previous_item_id: null, item_id: id });
     added({ ...item("user", [{ type: "input_audio", transcript: null }]), id });
-    if (words.has("transcribes")) {
+    const transcribe = (): void => {
       const counts = { type: "tokens", total_tokens: 7, input_tokens: 5, output_tokens: 2 };
       const type = "conversation.item.input_audio_transcription.completed";
-      send({ type, item_id: id, content_index: 0, transcript: "hello", usage: counts });
-    }
+      const transcript = words.get("transcribes") ?? "hello";
+      if (words.has("transcribes")) send({ type, item_id: id, content_index: 0, transcript, usage: counts });
+    };
+    if (!words.has("late")) transcribe();
     respond();
+    if (words.has("late")) transcribe();
   };
 
   send({ type: "session.created", session });
@@ -188,10 +193,17 @@ function speak(connection: SeenConnection, model: string, words: ReadonlyMap<str
       });
     switch (event["type"]) {
       case "session.update":
+        if (words.has("refuses-settings")) return refuse("no such settings");
         session = { ...session, ...(event["session"] as Event) };
         return send({ type: "session.updated", session });
       case "conversation.item.create":
         return added({ ...item("user", []), ...(event["item"] as Event) });
+      case "conversation.item.delete":
+        return send({ type: "conversation.item.deleted", item_id: event["item_id"] });
+      case "conversation.item.retrieve": {
+        const content = [{ type: "output_text", text: words.get("text") ?? "hello brave world" }];
+        return send({ type: "conversation.item.retrieved", item: item("assistant", content) });
+      }
       case "input_audio_buffer.append":
         heard += String(event["audio"]).length;
         return heard >= TURN_CHARACTERS && words.has("vad") ? turn() : undefined;

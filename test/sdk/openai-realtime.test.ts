@@ -1,8 +1,9 @@
-/** OpenAI's Realtime client with a changed base URL, over an upstream that speaks that API. */
+/** OpenAI's clients of WebSockets with a changed base URL: Realtime, over an upstream that speaks that API, and Responses. */
 import { connect } from "node:net";
 import { createServer } from "node:tls";
 import OpenAI from "openai";
 import { OpenAIRealtimeWS } from "openai/realtime/ws";
+import { ResponsesWS } from "openai/resources/responses/ws";
 import { expect, it } from "vitest";
 import { listen } from "../../infra/local/http/listen.ts";
 import { makeCertificate } from "../harness/certificates.ts";
@@ -28,9 +29,13 @@ const front = useStarted(async () => {
 const fixture = useGateway();
 const upstream = useStarted(startRealtimeUpstream);
 
-function talk(minted: Minted) {
+function clientOf({ secret }: Minted): OpenAI {
   const { port } = new URL(front().url);
-  const client = new OpenAI({ baseURL: `https://localhost:${port}/v1`, apiKey: minted.secret });
+  return new OpenAI({ baseURL: `https://localhost:${port}/v1`, apiKey: secret });
+}
+
+function talk(minted: Minted) {
+  const client = clientOf(minted);
   const options = { ca: front().ca };
   const realtime = new OpenAIRealtimeWS({ model: minted.model.model_name, options }, client);
   const types: string[] = [];
@@ -92,4 +97,28 @@ it("talks in audio, whose turns the upstream detects, and pays for each of them"
     (found) => found.length >= 2,
   );
   expect(rows.map(({ total_tokens: tokens }) => tokens).toSorted((a, b) => a - b)).toEqual([0, 30]);
+});
+
+it("continues a response that nobody stores, over the WebSocket mode of Responses", async () => {
+  const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { responses_api: "translated" });
+  const responses = new ResponsesWS(clientOf(minted), { ca: front().ca });
+  const [ids, errors]: [string[], unknown[]] = [[], []];
+  responses.on("response.completed", ({ response }) => ids.push(response.id));
+  responses.on("error", (error) => errors.push(error));
+  const asked = { type: "response.create" as const, model: minted.model.model_name, store: false };
+  responses.send({ ...asked, input: `first ${minted.mark}` });
+  for (const count of [1, 2]) {
+    await waitFor(
+      () => ({ ids: ids.length, errors }),
+      ({ ids: seen }) => seen === count,
+    );
+    if (count === 1) responses.send({ ...asked, input: `second ${minted.mark}`, previous_response_id: ids[0] ?? "" });
+  }
+  responses.close();
+  const [, second] = fixture.upstream.seen(minted.mark);
+  const messages = second?.body["messages"] as readonly { readonly role: string }[];
+  expect({ errors, roles: messages.map(({ role }) => role) }).toEqual({
+    errors: [],
+    roles: ["user", "assistant", "user"],
+  });
 });

@@ -311,6 +311,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
 const ELSEWHERE = {
   untranslatable_field: "test/spec/dialects.test.ts",
   untranslatable_route: "test/spec/dialects.test.ts",
+  previous_response_not_found: "test/spec/responses-socket.test.ts",
   websocket_unsupported: "test/spec/known-reports.test.ts",
   realtime_upgrade_required: "test/spec/realtime.test.ts",
   realtime_session_expired: "test/faults/realtime-limits.test.ts",

@@ -152,7 +152,7 @@ describe("a refusal", () => {
       "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
     };
     for (const [path, status, code] of [
-      ["/v1/responses", 426, "websocket_unsupported"],
+      ["/v1/chat/completions", 426, "websocket_unsupported"],
       ["/v1/realtime/calls", 404, "unknown_endpoint"],
     ] as const) {
       const answer = await rawRequest(fixture.gateway.proxyUrl, { method: "GET", path, headers });

@@ -117,6 +117,90 @@ describe("guardrails", () => {
     client.socket.close();
   });
 
+  it("cancel and bill a response that runs on spoken words which they block", async () => {
+    const minted = await mint("vad,hold,late,transcribes=a secretword");
+    await policy(minted, { action: "block", input_scanners: BANS });
+    const client = await open(minted);
+    client.send({ type: "input_audio_buffer.append", audio: "A".repeat(1_200) });
+    const { response } = await client.got("response.done");
+    expect({ response, told: client.of("error").map(({ error }) => error) }).toMatchObject({
+      response: { status: "failed", output: [] },
+      told: [{ code: "request_blocked" }],
+    });
+    // the first one has the words as the name of the model
+    expect(JSON.stringify(client.events.slice(1))).not.toContain("secretword");
+    expect(seenBy(minted)[0]?.events.map(({ type }) => type)).toEqual([
+      "input_audio_buffer.append",
+      "conversation.item.delete",
+      "response.cancel",
+    ]);
+    client.socket.close();
+    const rows = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id, "&error_code=request_blocked"),
+      (found) => found.length > 0,
+    );
+    expect(rows).toMatchObject([{ status_code: 400, total_tokens: 30, cost_usd: expect.closeTo(0.12) }]);
+  });
+
+  it("redact spoken words where they are shown", async () => {
+    const minted = await mint("vad,transcribes=a secretword here");
+    await policy(minted, { action: "redact", input_scanners: BANS });
+    const client = await open(minted);
+    client.send({ type: "input_audio_buffer.append", audio: "A".repeat(1_200) });
+    await client.got("response.done");
+    const [shown] = client.of("conversation.item.input_audio_transcription.completed");
+    expect({ has: JSON.stringify(shown).includes("secretword"), kept: String(shown?.["transcript"]) }).toEqual({
+      has: false,
+      kept: expect.stringMatching(/^a .* here$/),
+    });
+    client.socket.close();
+  });
+
+  it("judge what a client retrieves by the policy of now, and only within its limits", async () => {
+    const minted = await mint("text=all is well");
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { requests_per_minute: 2 });
+    const client = await open(minted);
+    const retrieve = async (): Promise<void> => {
+      client.send({ type: "conversation.item.retrieve", item_id: "item_1" });
+    };
+    await retrieve();
+    await client.got("conversation.item.retrieved");
+    const guard_model = minted.model.model_name;
+    await policy(minted, { action: "block", output_scanners: ["ban_keywords", "harm"], guard_model });
+    for (let nth = 0; nth < 4; nth += 1) await retrieve();
+    await client.got("error", 3);
+    const codes = client.of("error").map(({ error }) => (error as Readonly<Record<string, unknown>>)["code"]);
+    const rows = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id, "&request_type=guardrails_boon"),
+      (found) => found.length === 4,
+    );
+    const judged = rows.filter(({ error_code: code }) => code !== "request_rate_exceeded").length;
+    expect({ codes, judged }).toEqual({ codes: Array(3).fill("request_rate_exceeded"), judged: 1 });
+    client.socket.close();
+  });
+
+  it("find a word that is split over items with an answer between them, and refuse another order", async () => {
+    const minted = await mint();
+    await policy(minted, { action: "block", input_scanners: BANS });
+    const client = await open(minted);
+    const answer = { type: "message", role: "assistant", content: [{ type: "output_text", text: "hello" }] };
+    client.send(itemOf("please sec"));
+    client.send({ type: "conversation.item.create", item: answer });
+    client.send(itemOf("retword go"));
+    client.send({ ...itemOf("harmless"), previous_item_id: "root" });
+    client.send({ type: "conversation.item.delete", item_id: "item_1" });
+    await client.got("error", 3);
+    const told = client.of("error").map(({ error }) => error as Readonly<Record<string, unknown>>);
+    expect({
+      told: told.map(({ code, param }) => `${String(code)} ${String(param)}`),
+      passed: seenBy(minted)[0]?.events.length,
+    }).toEqual({
+      told: ["request_blocked null", "validation_failed previous_item_id", "validation_failed type"],
+      passed: 2,
+    });
+    client.socket.close();
+  });
+
   it("hold an answer until it is whole, and pass what they allow", async () => {
     const minted = await mint("text=all is well");
     await policy(minted, { action: "block", output_scanners: BANS });

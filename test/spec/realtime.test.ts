@@ -137,7 +137,7 @@ describe("a session", () => {
     client.socket.terminate();
     const rows = await rowsOf(minted, 2);
     expect(rows).toEqual([
-      { type: "realtime", status: 499, error: "client_gone", input: 0, output: 4 },
+      { type: "realtime", status: 499, error: "client_gone", input: 4, output: 4 },
       { ...SESSION, error: "client_gone" },
     ]);
     await waitFor(
@@ -192,6 +192,15 @@ describe("a session", () => {
     await client.got("response.done");
     client.socket.close();
     expect(await rowsOf(minted, 3)).toEqual([{ ...RESPONSE, input: 5, output: 2 }, RESPONSE, SESSION]);
+  });
+
+  it("charges a response once whose end its upstream reports twice", async () => {
+    const minted = await mint("twice");
+    const client = await open(minted);
+    client.send({ type: "response.create" });
+    await client.got("response.done", 2);
+    client.socket.close();
+    expect(await rowsOf(minted, 2)).toEqual([RESPONSE, SESSION]);
   });
 
   it("is not told usage that cannot be true", async () => {
@@ -341,6 +350,21 @@ describe("budgets", () => {
     client.send(itemOf("still here"));
     await client.got("conversation.item.added", 2);
     client.socket.close();
+  });
+
+  it("are reserved by the output limit that the upstream has taken, and not by one that it refuses", async () => {
+    const [refusing, taking] = [await mint("hold,refuses-settings"), await mint("hold")];
+    for (const minted of [refusing, taking]) await capped(minted, 100);
+    const settings = { type: "session.update", session: { type: "realtime", max_output_tokens: 1 } };
+    const [refused, taken] = [await open(refusing), await open(taking)];
+    for (const client of [refused, taken]) client.send(settings);
+    await refused.got("error");
+    await taken.got("session.updated");
+    // what the first of them reserves is all that the second one may use
+    for (const client of [refused, refused, taken, taken]) client.send({ type: "response.create" });
+    expect(await refused.end()).toEqual({ code: 1008, reason: "tenant_budget_exhausted" });
+    await taken.got("response.created", 2);
+    taken.socket.close();
   });
 
   it("get back what was reserved for a response that the upstream refuses", async () => {

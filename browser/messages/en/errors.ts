@@ -77,6 +77,8 @@ export const errorTexts = {
   request_too_large_fix: "Send less per request, or raise GATEWAY_MAX_BODY_BYTES.",
   unsupported_encoding: "The request body does not match its content-encoding.",
   unsupported_encoding_fix: "Send it uncompressed, or as gzip, deflate, br or zstd.",
+  previous_response_not_found: "The connection does not keep the response that was to be continued.",
+  previous_response_not_found_fix: "Send the whole input without previous_response_id.",
   websocket_unsupported: "The gateway does not serve WebSocket.",
   websocket_unsupported_fix: "Send the request with POST.",
   realtime_upgrade_required: "This path serves WebSockets only.",

@@ -17,6 +17,9 @@ const CHOICES_MAX = 4_096;
 const TEXT_UNITS = 64;
 const LINE_UNITS = 8;
 
+/** What the Realtime API called the same pieces first. */
+const EARLIER_NAME = /^response\.(?=(?:text|audio_transcript)\.delta$)/;
+
 /** An event of a stream. */
 interface AnswerEvent {
   /** The lines that are no data, such as `event:`. */
@@ -90,7 +93,7 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const type = typeof event["type"] === "string" ? event["type"] : null;
   const ids = idsOf(type, event);
   const isWhole = type !== null && !isDelta(type);
-  const named = type?.slice(0, ID_MAX) ?? null;
+  const named = type?.slice(0, ID_MAX).replace(EARLIER_NAME, "response.output_") ?? null;
   const { item_id } = event;
   const item = isKnown(type) ? null : typeof item_id === "string" ? item_id.slice(0, ID_MAX) : numberOf(item_id);
   const ofEvent: TextOwner = { choice: null, type: named, item, ids };

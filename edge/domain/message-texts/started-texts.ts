@@ -8,12 +8,16 @@ import { headText } from "../wire/sse/event-head.ts";
 /** Work for a part, in units. */
 const PART_UNITS = 32;
 
-/** Of the Responses API: by the type of a part, the member with its text and the type of the deltas. */
+/** Of the Responses API and the Realtime API: by the type of a part, the member with its text and the type of the deltas. */
 const PARTS: Readonly<Record<string, readonly [member: string, delta: string]>> = {
   output_text: ["text", "response.output_text.delta"],
   refusal: ["refusal", "response.refusal.delta"],
   reasoning_text: ["text", "response.reasoning_text.delta"],
   summary_text: ["text", "response.reasoning_summary_text.delta"],
+  // of the Realtime API
+  text: ["text", "response.output_text.delta"],
+  audio: ["transcript", "response.output_audio_transcript.delta"],
+  output_audio: ["transcript", "response.output_audio_transcript.delta"],
 };
 /** What an item has beside its parts. */
 const ITEM_TEXTS = {

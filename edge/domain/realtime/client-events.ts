@@ -3,7 +3,7 @@
  * otherwise a server could take another one for it than the gateway has examined.
  */
 import { type FieldFault, spellingFault } from "../request/client-fields.ts";
-import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
+import { isJsonObject, type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 import { printable } from "../wire/text/printable.ts";
 import { isTextless, type RealtimeEvent } from "./realtime-events.ts";
 
@@ -32,7 +32,7 @@ export function eventFault(event: RealtimeEvent): FieldFault | null {
     const param = printable(other, NAME_MAX);
     return { param, message: `'${param}' cannot be a member of ${printable(event.type, NAME_MAX)}; leave it out` };
   }
-  const spelled = spellingFault(names, [...READ, ...TEXTLESS]);
+  const spelled = spellingFault(names, [...READ, ...TEXTLESS, "previous_item_id"]);
   if (spelled !== null) return spelled;
   const given = READ.filter((name) => event[name] !== undefined && event[name] !== null);
   const [, second] = given;
@@ -41,8 +41,30 @@ export function eventFault(event: RealtimeEvent): FieldFault | null {
   return wrong === undefined ? null : { param: wrong, message: `${wrong} must be an object` };
 }
 
-/** The event without its item; null: nothing in it is read. */
-export function besideItem({ item: _item, ...rest }: RealtimeEvent): JsonObject | null {
+/** What would put texts of the client in another order than they were examined in; null: nothing. `lastId`: of its last item. */
+export function orderFault(event: RealtimeEvent, lastId: string | null): FieldFault | null {
+  const { type, previous_item_id: previous = null, response } = event;
+  const beside = "while a policy examines what the client says";
+  if (type === "conversation.item.delete") return { param: "type", message: `items cannot be deleted ${beside}` };
+  if (isJsonObject(event["item"]) && previous !== null && previous !== lastId)
+    return {
+      param: "previous_item_id",
+      message: `an item can only be added behind the last one ${beside}; leave previous_item_id out`,
+    };
+  const input = jsonObjectOf(response)?.["input"];
+  return Array.isArray(input) && input.some(isReference)
+    ? { param: "response.input", message: `items cannot be referred to ${beside}; write them out` }
+    : null;
+}
+
+/** An item that stands for another one may have no type. */
+function isReference(item: unknown): boolean {
+  const { type, content } = jsonObjectOf(item) ?? {};
+  return typeof type === "string" ? /reference/i.test(type) : content === undefined;
+}
+
+/** The event without the objects that are read; null: nothing else in it is. */
+export function besideRead({ item: _1, session: _2, response: _3, ...rest }: RealtimeEvent): JsonObject | null {
   return Object.keys(rest).every((name) => UNREAD.has(name) && !isComposed(rest[name])) ? null : rest;
 }
 

@@ -9,6 +9,9 @@ export interface RealtimeEvent extends JsonObject {
   readonly type: string;
 }
 
+/** Longest id of an upstream that is used, in characters. */
+const ID_MAX = 128;
+
 /** The value as an event; null: it is none. A server that ignores case must find no other type in it. */
 export function eventOf(value: unknown): RealtimeEvent | null {
   if (!isJsonObject(value) || typeof value["type"] !== "string") return null;
@@ -44,10 +47,56 @@ export function outputLimitOf(settings: JsonObject | null): number | null | unde
   return limits.length === stated.length ? Math.max(...(limits as number[])) : null;
 }
 
-/** The id of the response that an event of the upstream belongs to; null: to none. */
+/** The id of the response that an event of the upstream belongs to; null: to none. A longer one is not kept. */
 export function responseIdOf(event: RealtimeEvent): string | null {
   const id = event["response_id"] ?? jsonObjectOf(event["response"])?.["id"];
-  return typeof id === "string" ? id : null;
+  return typeof id === "string" && id.length <= ID_MAX ? id : null;
+}
+
+/** The part of an item whose transcript an event reports as a whole; "": it names none; null: it reports no transcript. */
+export function transcribedPart({ type, item_id: item, content_index: at }: RealtimeEvent): string | null {
+  if (!type.endsWith("_transcription.completed")) return null;
+  return typeof item === "string" && item.length <= ID_MAX ? `${item} ${Number(at)}` : "";
+}
+
+/** Whether the upstream states the settings of the session. */
+export function statesSettings({ type }: RealtimeEvent): boolean {
+  return /^(?:transcription_)?session\.(?:created|updated)$/.test(type);
+}
+
+/** Whether an event has a part of what the client said in audio, before the whole of it is known. */
+export function isTranscriptPiece({ type }: RealtimeEvent): boolean {
+  return /_transcription\.(?:delta|segment)$/.test(type);
+}
+
+/** The texts of what the client said in audio that an event shows, in their order. */
+export function transcriptsOf(event: RealtimeEvent): readonly string[] {
+  const texts: string[] = [];
+  withTranscripts(event, (text) => {
+    texts.push(text);
+    return text;
+  });
+  return texts;
+}
+
+/** The event with other texts of what the client said in audio. */
+export function withTranscripts(event: RealtimeEvent, changed: (text: string) => string): RealtimeEvent {
+  const given = jsonObjectOf(event["item"]);
+  const { transcript } = event;
+  if (typeof transcript === "string" && transcribedPart(event) !== null)
+    return { ...event, transcript: changed(transcript) };
+  if (given === null || !Array.isArray(given["content"]) || !isOfClient(event)) return event;
+  const content = given["content"].map((part: unknown) => {
+    const spoken = jsonObjectOf(part)?.["transcript"];
+    return typeof spoken === "string" ? { ...jsonObjectOf(part), transcript: changed(spoken) } : part;
+  });
+  return { ...event, item: { ...given, content } };
+}
+
+/** The id of the item of the conversation that an event is about; null: it names none. */
+export function itemIdOf({ item_id: id, item }: RealtimeEvent): string | null {
+  const named = id ?? jsonObjectOf(item)?.["id"];
+  return typeof named === "string" && named.length <= ID_MAX ? named : null;
 }
 
 /** Whether an event shows only what the client itself has said. */

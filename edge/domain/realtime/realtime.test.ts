@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type ErrorCode, errorStatus } from "../../../shared/errors.ts";
 import { closingOf, passedOn } from "./close-codes.ts";
 import { ConversationTokens } from "./conversation-tokens.ts";
+import { readContextOf } from "./read-context.ts";
 import { eventOf, isTextless, outputLimitOf } from "./realtime-events.ts";
 
 describe("a close", () => {
@@ -65,20 +66,30 @@ describe("an event", () => {
 describe("what the next response will read", () => {
   it("is what was said until one has reported, and then the report and what was added", () => {
     const tokens = new ConversationTokens();
-    tokens.configured({}, 30);
+    tokens.configured({}, { instructions: 20, tools: 10 });
     tokens.said(5);
     const before = tokens.inputTokens;
-    tokens.responded(100);
+    tokens.ended(tokens.begun(readContextOf(null), true), { inputTokens: 90 }, 10);
     const reported = tokens.inputTokens;
     tokens.said(7);
     expect({ before, reported, after: tokens.inputTokens }).toEqual({ before: 35, reported: 100, after: 107 });
+  });
+
+  it("counts once more what came shortly before a response that was not asked for", () => {
+    const tokens = new ConversationTokens();
+    const turn = (): void => tokens.ended(tokens.begun(readContextOf(null), false), { inputTokens: 100 }, 0);
+    tokens.said(7);
+    turn();
+    const reported = tokens.inputTokens;
+    turn();
+    expect({ reported, later: tokens.inputTokens }).toEqual({ reported: 107, later: 100 });
   });
 
   it("has a token for 100 ms of audio, by its format", () => {
     const second = { pcm: 64_000, g711: 10_670 };
     const tokensOf = (session: object, characters: number): number => {
       const tokens = new ConversationTokens();
-      tokens.configured(session, 0);
+      tokens.configured(session, { instructions: 0, tools: 0 });
       tokens.heard(characters);
       return tokens.inputTokens;
     };

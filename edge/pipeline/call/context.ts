@@ -71,6 +71,8 @@ export interface IsolateMemory {
   readonly answerMemory: MemoryBudget;
   /** Memory for answers that are held to be stored. */
   readonly cacheMemory: MemoryBudget;
+  /** Memory for requests on WebSockets of Responses, and for responses that these keep to continue them. */
+  readonly responseMemory: MemoryBudget;
   /** What tool servers have listed. */
   readonly toolLists: ToolLists;
   /** Endpoints that failed a short time ago. */

@@ -1,9 +1,9 @@
 /** What a realtime session passes on under a policy, and what an event may name (docs/rules/realtime.md#guardrails). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type GuardPolicy, guardedWorldOf } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
-import { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
+import type { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
-import { sessionBetween } from "../../../test/harness/edge/pipeline/realtime-session.ts";
+import { openSession } from "../../../test/harness/edge/pipeline/realtime-session.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 
 const INPUT = { ban_keywords: ["secretword"], input_scanners: ["ban_keywords" as const] };
@@ -11,8 +11,7 @@ const OUTPUT = { ban_keywords: ["secretword"], output_scanners: ["ban_keywords" 
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
-const opened = async (policy: Partial<GuardPolicy> | null) =>
-  await sessionBetween(guardedWorldOf(policy), () => new HeldSocket());
+const opened = async (policy: Partial<GuardPolicy> | null) => await openSession(guardedWorldOf(policy));
 
 /** What a client says, one after another, and what comes of it: the events that went on, and the codes of the others. */
 async function said(policy: Partial<GuardPolicy> | null, events: readonly unknown[]) {
@@ -92,7 +91,7 @@ describe("an event of a client", () => {
     const withBad = new Uint8Array([...new Uint8Array(encoded(event)), 0xff]).buffer;
     const withMark = new Uint8Array([0xef, 0xbb, 0xbf, ...new Uint8Array(encoded(event))]).buffer;
     expect(await said(null, [encoded(event), bytesOf(0xff, 1), withBad, withMark])).toEqual({
-      sent: [JSON.stringify(event)],
+      sent: [expect.stringContaining('"session":{"type":"realtime"}')],
       codes: ["invalid_json", "invalid_json", "invalid_json"],
     });
   });

@@ -5,10 +5,19 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import { guardedTexts } from "../../domain/message-texts/request-texts.ts";
 import { textScopeOf } from "../../domain/message-texts/text-scopes.ts";
-import { besideItem } from "../../domain/realtime/client-events.ts";
-import { eventOf, isTextless, type RealtimeEvent } from "../../domain/realtime/realtime-events.ts";
+import { besideRead, orderFault } from "../../domain/realtime/client-events.ts";
+import {
+  eventOf,
+  isTextless,
+  isTranscriptPiece,
+  type RealtimeEvent,
+  transcriptsOf,
+  withTranscripts,
+} from "../../domain/realtime/realtime-events.ts";
+import type { SaidBefore } from "../../domain/realtime/said-before.ts";
+import { routeClassOf } from "../../domain/request/route-class.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
-import { isJsonObject, type JsonObject } from "../../domain/wire/json/document.ts";
+import { isJsonObject, type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
 import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import type { Call } from "../call/context.ts";
@@ -16,16 +25,17 @@ import { guardsOf } from "../call/guards.ts";
 import { inTurns } from "../call/in-turns.ts";
 import { guardInput } from "../guardrails/guard-input.ts";
 import { outputGuards } from "../guardrails/guard-output.ts";
+import { fieldError } from "../resolve-model/field-error.ts";
 import { writtenCall } from "../resolve-model/json-outgoing.ts";
+import { eventData } from "./event-data.ts";
 import { callOnSession, type OpenSession, type ResponseCall, withBody } from "./response-call.ts";
 
-/** Characters of what was said before that a match can begin in. */
-const SAID_MAX = 1_024;
-
-/** The end of what the client's items have said so far: a text may go on in the next one. */
-interface SaidBefore {
-  text: string;
-}
+/** By whose rules texts are examined. */
+const RESPONSES = "/v1/responses";
+/** Longest id of an event with an item, in characters. */
+const ID_MAX = 128;
+/** The objects of an event besides its item, each read as a body of the Responses API. */
+const BODIES = ["session", "response"] as const;
 
 /** The event as the policy lets it pass. Throws the failure of what refuses it. */
 export async function guardedEvent(
@@ -34,38 +44,80 @@ export async function guardedEvent(
   event: RealtimeEvent,
   before: SaidBefore,
 ): Promise<RealtimeEvent> {
-  if (guardsOf(request.principal.tenant, "input") === null || isTextless(event)) return event;
+  const guards = guardsOf(request.principal.tenant, "input");
+  if (guards === null) return event;
+  const fault = guards.action === "log_only" ? null : orderFault(event, before.itemId);
+  if (fault !== null) throw fieldError(fault);
+  if (isTextless(event)) return event;
   const { item } = event;
-  const beside = isJsonObject(item) ? besideItem(event) : event;
-  const passed = beside === null ? event : await examined(session, request, beside, session.path);
-  // An item is read as the Responses API reads its input, everything else as that of a path without rules of its own.
-  const given = isJsonObject(item) ? { ...passed, item: await guardedItem(session, request, item, before) } : passed;
-  const written = eventOf(given);
+  const beside = besideRead(event);
+  const passed = { ...event, ...(beside === null ? {} : await examined(session, request, beside, session.path)) };
+  for (const name of BODIES)
+    if (isJsonObject(event[name])) passed[name] = await examined(session, request, event[name], RESPONSES);
+  if (isJsonObject(item)) {
+    const { event_id: id = `event_${session.ports.random.uuid()}` } = event;
+    if (typeof id !== "string" || id.length > ID_MAX)
+      throw fieldError({ param: "event_id", message: `event_id must be a text of at most ${ID_MAX} characters` });
+    passed["event_id"] = id;
+    passed["item"] = await guardedItem(session, request, item, before, guards.action === "log_only" ? null : id);
+  }
+  const written = eventOf(passed);
   if (written === null) throw new GatewayError("content_policy_unavailable");
   return written;
 }
 
-async function guardedItem(session: Call, request: OpenSession, item: JsonObject, before: SaidBefore) {
+/** Whether an event shows what the client said in audio. */
+export function showsSpoken(event: RealtimeEvent): boolean {
+  return isTranscriptPiece(event) || transcriptsOf(event).length > 0;
+}
+
+/** The event with what the client said in audio, as the policy lets it be shown; null: not yet. Throws the failure of what refuses it. */
+export async function guardedSpoken(
+  session: Call,
+  request: OpenSession,
+  event: RealtimeEvent,
+  before: SaidBefore,
+): Promise<RealtimeEvent | null> {
+  const guards = guardsOf(request.principal.tenant, "input");
+  if (guards === null) return event;
+  if (isTranscriptPiece(event)) return guards.action === "log_only" ? event : null;
+  const said = transcriptsOf(event).map((text) => ({ type: "input_text", text }));
+  const passed = await guardedItem(session, request, { type: "message", role: "user", content: said }, before, null);
+  const content = jsonObjectOf(passed)?.["content"];
+  const texts: unknown[] = Array.isArray(content) ? content.map((part) => jsonObjectOf(part)?.["text"]) : [];
+  if (texts.length !== said.length) throw new GatewayError("content_policy_unavailable");
+  return withTranscripts(event, () => String(texts.shift()));
+}
+
+/** `eventId`: of the event with the item; null: the upstream has it already. */
+async function guardedItem(
+  session: Call,
+  request: OpenSession,
+  item: JsonObject,
+  before: SaidBefore,
+  eventId: string | null,
+) {
   const said = { type: "message", role: "user", content: [{ type: "input_text", text: before.text }] };
-  const path = "/v1/responses";
-  const { input } = await examined(session, request, { input: before.text === "" ? [item] : [said, item] }, path);
+  const { input } = await examined(session, request, { input: before.text === "" ? [item] : [said, item] }, RESPONSES);
   const items = input as readonly unknown[];
-  const call = callOnSession(session);
+  const call = asPathOf(session, RESPONSES);
   const { scansAssistant = false } = guardsOf(request.principal.tenant, "input") ?? {};
   const bytes = await inTurns(call, writtenInSteps({ input: items }));
-  const { prompts } = await inTurns(call, guardedTexts([bytes], textScopeOf(path, call.route), scansAssistant));
-  before.text = endOf(prompts.map(({ text }) => text).join(""));
+  const { prompts } = await inTurns(call, guardedTexts([bytes], textScopeOf(call.path, call.route), scansAssistant));
+  before.add(prompts.map(({ text }) => text).join(""), eventId, item["id"]);
   return items.at(-1);
 }
 
-/** Begins with a word, if it is one of many: a part of one could be taken for something else. */
-function endOf(text: string): string {
-  return text.length <= SAID_MAX ? text : text.slice(-SAID_MAX).replace(/^\S*\s/, "");
+/** A call of its own, whose texts are those of a call of this path. */
+function asPathOf(session: Call, path: string): Call {
+  const call = callOnSession(session);
+  const { requestType } = routeClassOf(path);
+  return { ...call, path, route: { ...call.route, requestType }, reservesJudgement: true };
 }
 
 /** The body as the policy lets it pass. */
 async function examined(session: Call, request: OpenSession, body: JsonObject, path: string): Promise<JsonObject> {
-  const call: Call = { ...callOnSession(session), path, reservesJudgement: true };
+  const call = asPathOf(session, path);
   const parsed = await inTurns(
     call,
     writtenCall(body, request.parsed.modelName, () => false),
@@ -106,7 +158,7 @@ export function guardedEvents(
     const report = { warn: () => undefined, broken: () => undefined, onEnd: (end: () => void) => void ends.push(end) };
     try {
       const answer = { status: 200, contentType: "text/event-stream", body: readable };
-      for await (const text of dataOf((await stage(answer, report)).body)) send(text);
+      for await (const text of eventData((await stage(answer, report)).body)) send(text);
     } catch (error) {
       await readable.cancel().catch(() => undefined);
       throw error;
@@ -134,16 +186,5 @@ export async function guardRefusal(guarded: GuardedEvents | null): Promise<Gatew
     return null;
   } catch (error) {
     return error instanceof GatewayError ? error : new GatewayError("content_policy_unavailable", { cause: error });
-  }
-}
-
-/** The data of each event of a stream that the gateway has written. */
-async function* dataOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const piece of body) {
-    const events = (rest + decoder.decode(piece, { stream: true })).split("\n\n");
-    rest = events.pop() ?? "";
-    for (const event of events) yield event.replace(/^data: ?/, "");
   }
 }

@@ -1,8 +1,7 @@
 /** A realtime session between two connections: what ends it by itself, and what its messages wait for. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
-import { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
-import { sessionBetween } from "../../../test/harness/edge/pipeline/realtime-session.ts";
+import { openSession } from "../../../test/harness/edge/pipeline/realtime-session.ts";
 import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 
 let world: TestPipeline;
@@ -19,7 +18,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-const opened = async () => await sessionBetween(world, () => new HeldSocket());
+const opened = async () => await openSession(world);
 
 describe("a session without messages", () => {
   it("ends after 120 s, and any message of either side starts them again", async () => {

@@ -3,12 +3,13 @@
  * budgets before it runs, and is settled with its own row at its end, exactly once.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import type { Measure } from "../../../shared/money/cost.ts";
 import { ENDED_BY_GATEWAY } from "../../domain/admission/request-end.ts";
-import { spokenTokens } from "../../domain/realtime/conversation-tokens.ts";
+import { spokenTokens, type Turn } from "../../domain/realtime/conversation-tokens.ts";
 import { type RealtimeEvent, spokenCharacters } from "../../domain/realtime/realtime-events.ts";
 import type { TokenEstimate } from "../../domain/request/token-estimate.ts";
 import { Trace } from "../../domain/trace/trace.ts";
-import { type BilledAnswer, NOTHING_BILLED, totalTokens } from "../../domain/usage/billing.ts";
+import { type BilledAnswer, type BilledTokens, NOTHING_BILLED } from "../../domain/usage/billing.ts";
 import { UsageScan } from "../../domain/usage/usage-scan.ts";
 import { wholeDocument } from "../../domain/wire/json/document.ts";
 import { type AdmittedRequest, admit, type Reload } from "../admit/admit.ts";
@@ -28,6 +29,8 @@ import { Settler } from "../settle/settle.ts";
 export type OpenSession = AdmittedRequest & { readonly upstream: UpstreamProgress };
 
 const encoder = new TextEncoder();
+/** By what responses are billed. */
+const TOKENS: Measure = { kind: "tokens" };
 
 /** A call of its own on the connection of a session. */
 export function callOnSession(session: Call): Call {
@@ -47,42 +50,49 @@ export function callOnSession(session: Call): Call {
   };
 }
 
+/** What is reserved. */
+interface Expected {
+  readonly estimate: TokenEstimate;
+  readonly measure?: Measure;
+  /** Of a response; else something besides is charged. */
+  readonly turn?: Turn;
+}
+
 /** A request of the session for the same caller and model, with an estimate of its own. */
-function requestOf({ upstream, ...session }: OpenSession, estimate: TokenEstimate, nowMs: number): OpenSession {
+function requestOf(session: OpenSession, { estimate, measure = TOKENS }: Expected, nowMs: number): OpenSession {
   const own = new UpstreamProgress();
+  const { upstream } = session;
   own.begin({ name: upstream.endpoint, apiBase: upstream.apiBase });
   own.sent(session.model, nowMs);
   const parsed = { ...session.parsed, document: wholeDocument({}), outgoing: NO_BODY, edits: NO_EDITS };
-  return { ...session, parsed, estimate, measure: () => ({ kind: "tokens" }), queueWaitMs: 0, upstream: own };
+  return { ...session, parsed, estimate, measure: () => measure, queueWaitMs: 0, upstream: own };
 }
 
 export class ResponseCall {
   readonly call: Call;
   readonly request: OpenSession;
+  readonly turn: Turn | null;
   readonly #settler: Settler;
   readonly #scan = new UsageScan({ content: true, events: true });
   readonly #sentMs: number;
   #spokenCharacters = 0;
   #ttftMs = 0;
 
-  private constructor(call: Call, request: OpenSession) {
+  private constructor(call: Call, request: OpenSession, turn: Turn | null = null) {
     this.call = call;
     this.request = request;
+    this.turn = turn;
     this.#sentMs = call.ports.clock();
     this.#settler = new Settler(call, request);
   }
 
   /** Reserves the budgets. Throws what refuses it, with its row on its way. */
-  static async reserve(
-    session: Call,
-    request: OpenSession,
-    estimate: TokenEstimate,
-    reload: Reload,
-  ): Promise<ResponseCall> {
+  static async reserve(session: Call, request: OpenSession, expected: Expected, reload: Reload): Promise<ResponseCall> {
     const call = callOnSession(session);
-    const asked = requestOf(request, estimate, call.ports.clock());
+    const asked = requestOf(request, expected, call.ports.clock());
     try {
-      return new ResponseCall(call, { ...(await admit(call, asked, reload)), upstream: asked.upstream });
+      const admitted = await admit(call, asked, reload);
+      return new ResponseCall(call, { ...admitted, upstream: asked.upstream }, expected.turn ?? null);
     } catch (error) {
       throw causeOf(call, error);
     }
@@ -95,20 +105,20 @@ export class ResponseCall {
   static async unasked(
     session: Call,
     request: OpenSession,
-    estimate: TokenEstimate,
+    expected: Expected,
     reload: Reload,
   ): Promise<{ readonly response: ResponseCall; readonly refusal: unknown }> {
     try {
       const uncounted: Call = { ...session, isUncounted: true };
-      return { response: await ResponseCall.reserve(uncounted, request, estimate, reload), refusal: null };
+      return { response: await ResponseCall.reserve(uncounted, request, expected, reload), refusal: null };
     } catch (refusal) {
-      return { response: await ResponseCall.#indebted(session, request, estimate), refusal };
+      return { response: await ResponseCall.#indebted(session, request, expected), refusal };
     }
   }
 
-  static async #indebted(session: Call, request: OpenSession, estimate: TokenEstimate): Promise<ResponseCall> {
+  static async #indebted(session: Call, request: OpenSession, expected: Expected): Promise<ResponseCall> {
     const { sharesSlot: _reserves, ...call } = callOnSession(session);
-    const asked = requestOf(request, estimate, call.ports.clock());
+    const asked = requestOf(request, expected, call.ports.clock());
     try {
       return new ResponseCall(call, { ...(await admitSubCall(call, asked)), upstream: asked.upstream });
     } catch (error) {
@@ -125,8 +135,11 @@ export class ResponseCall {
     if (spoken === 0) this.#scan.push(encoder.encode(`data: ${text}\n\n`));
   }
 
-  /** It has ended as its upstream says. Returns what its conversation has, in tokens. `refusal`: its client gets none of it. */
-  done(status: unknown, refusal: GatewayError | null = null): number {
+  /**
+   * It has ended as its upstream says. Returns its tokens. `refusal`: its client gets none of it, and pays
+   * for it only when that is for what the client itself has said.
+   */
+  done(status: unknown, refusal: GatewayError | null = null, isOwed = false): BilledTokens {
     const isFailed = status === "failed" && this.#scan.usage().reported === null;
     const bill = isFailed ? NOTHING_BILLED : billed(this.call, this.request, this.#answer(true));
     this.request.upstream.answered(200);
@@ -135,10 +148,10 @@ export class ResponseCall {
       statusCode: refusal?.status ?? 200,
       ttftMs: this.#ttftMs,
       billed: bill,
-      ...(refusal === null ? {} : { refunded: true }),
+      ...(refusal === null || isOwed ? {} : { refunded: true }),
       ...(failure === undefined ? {} : { failure }),
     });
-    return totalTokens(bill);
+    return bill;
   }
 
   /** Its session has ended before it. */

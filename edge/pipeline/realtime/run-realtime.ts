@@ -4,9 +4,10 @@
  * each response has its own.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import { subprotocolsOf } from "../../domain/request/credential.ts";
+import { endUserOf } from "../../domain/request/attribution.ts";
 import { queryNames } from "../../domain/request/steering-fields.ts";
 import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
+import { wholeDocument } from "../../domain/wire/json/document.ts";
 import { type AdmittedRequest, admit, type Reload } from "../admit/admit.ts";
 import { authenticate } from "../authenticate/authenticate.ts";
 import { beforeAdmission } from "../authenticate/authenticate-now.ts";
@@ -29,15 +30,15 @@ import { prepare } from "../prepare/prepare.ts";
 import { answer } from "../receive/answer-call.ts";
 import type { PipelineInput } from "../receive/start-call.ts";
 import { relay } from "../relay/relay.ts";
-import { gatewayHeaders } from "../reply/response-headers.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
 import { parseNamed } from "../resolve-model/parse-call.ts";
 import { checkHead, resolveModel } from "../resolve-model/resolve-model.ts";
 import { Settler } from "../settle/settle.ts";
 import { RealtimeSession } from "./realtime-session.ts";
+import { switched } from "./switched.ts";
 
-/** The subprotocol that is answered to a client that offers it. */
-const PROTOCOL = "realtime";
+/** In which OpenAI's clients name their end user. */
+const END_USER_HEADER = "openai-safety-identifier";
 
 /** Never throws. */
 export async function runRealtime(received: PipelineInput): Promise<Response> {
@@ -58,7 +59,8 @@ async function steps(call: Call, known: Known): Promise<CallAnswer> {
       throw fieldError({ param: other, message: "the query of this path has only `model`, once" });
     const model = new URLSearchParams(call.search).get("model");
     if (model === null || model === "") throw new GatewayError("model_required");
-    return await resolve(call, parseNamed(call, caller, model));
+    const endUser = endUserOf(wholeDocument({ safety_identifier: call.request.headers.get(END_USER_HEADER) }));
+    return await resolve(call, { ...parseNamed(call, caller, model), endUser });
   });
   const reload: Reload = async (request) => await resolve(call, await authenticate(call, request));
   try {
@@ -97,9 +99,7 @@ async function open(call: Call, admitted: AdmittedRequest, reload: Reload): Prom
     forwarded.cancellation.release();
     const { 0: theirs, 1: client } = new WebSocketPair();
     new RealtimeSession(call, request, { client, upstream: socket }, settler, reload).start();
-    const isOffered = subprotocolsOf(call.request.headers).includes(PROTOCOL);
-    const headers = { ...gatewayHeaders(call, request), ...(isOffered ? { "sec-websocket-protocol": PROTOCOL } : {}) };
-    return { response: new Response(null, { status: 101, webSocket: theirs, headers }), known: request };
+    return { response: switched(call, request, theirs), known: request };
   } catch (error) {
     const failure = error instanceof ClientGone ? (call.interruption.failure ?? error) : error;
     const statusCode = failure instanceof GatewayError ? failure.status : failure instanceof ClientGone ? 499 : 500;

@@ -36,13 +36,86 @@ const item = (text: string) => ({
 });
 
 describe("an output limit", () => {
-  it("of a session ends with one that says that there is none", async () => {
+  const limited = (limit: unknown, event_id: string) => ({
+    type: "session.update",
+    event_id,
+    session: { max_output_tokens: limit },
+  });
+  const states = (session: object) => ({ type: "session.updated", session });
+  const refuses = (event_id: string) => ({ type: "error", error: { event_id } });
+  const ask = { type: "response.create" };
+
+  /** What is reserved for a response at each question, when the two sides have said the events between them. */
+  async function reservedAfter(
+    ...rounds: readonly { readonly said?: readonly unknown[]; readonly told?: readonly unknown[] }[]
+  ) {
     const { client, upstream } = await openSession(world);
-    const limited = (limit: unknown) => ({ type: "session.update", session: { max_output_tokens: limit } });
-    const ask = (id: string, response = {}) => ({ type: "response.create", event_id: id, response });
-    client.says(limited(1), ask("1"), ask("2", { max_output_tokens: "inf" }), limited("inf"), ask("3"));
-    await upstream.got("response.create", 3);
-    expect(asked.map(({ need }) => need.termTokens)).toEqual([1, 512, 512]);
+    for (const [at, { said = [], told = [] }] of rounds.entries()) {
+      client.says(...said);
+      client.says({ type: "input_audio_buffer.clear" });
+      await upstream.got("input_audio_buffer.clear", at + 1);
+      upstream.says(...told, { type: "rate_limits.updated" });
+      await client.got("rate_limits.updated", at + 1);
+      client.says({ ...ask, event_id: `ask ${at}` });
+      await upstream.got("response.create", at + 1);
+    }
+    return asked.map(({ need }) => need.termTokens);
+  }
+
+  it("of a session ends with one that says that there is none", async () => {
+    const reserved = await reservedAfter(
+      { said: [limited(1, "a")], told: [states({ max_output_tokens: 1 })] },
+      { said: [limited("inf", "b")] },
+      { told: [states({ max_output_tokens: "inf" })] },
+    );
+    expect(reserved).toEqual([1, 512, 512]);
+  });
+
+  it("of a session counts once its upstream states it, and until then the larger one does", async () => {
+    const reserved = await reservedAfter(
+      { said: [limited(2_000, "a")] },
+      { told: [states({ max_output_tokens: 2_000 })] },
+      { said: [limited(1, "b")] },
+      { told: [states({ max_output_tokens: 1 })] },
+    );
+    expect(reserved).toEqual([2_000, 2_000, 2_000, 1]);
+  });
+
+  it("that its upstream refuses, or takes without stating it, does not become smaller", async () => {
+    const reserved = await reservedAfter(
+      { said: [limited(1, "a")], told: [refuses("a")] },
+      { said: [limited(2, "b")], told: [states({})] },
+      { said: [limited(900, "c")], told: [refuses("c")] },
+    );
+    expect(reserved).toEqual([512, 512, 512]);
+  });
+
+  it("that the upstream begins with is the session's", async () => {
+    const created = { type: "session.created", session: { max_response_output_tokens: 3_000 } };
+    expect(await reservedAfter({ told: [created] })).toEqual([3_000]);
+  });
+
+  it("of one response counts for it alone", async () => {
+    const { client, upstream } = await openSession(world);
+    client.says({ ...ask, response: { max_output_tokens: 7 } }, { ...ask, event_id: "2" });
+    await upstream.got("response.create", 2);
+    expect(asked.map(({ need }) => need.termTokens)).toEqual([7, 512]);
+  });
+});
+
+describe("instructions", () => {
+  it("that grow after a response count for the next one", async () => {
+    const { client, upstream } = await openSession(world);
+    upstream.says(
+      { type: "response.created", response: { id: "r" } },
+      { ...DONE, response: { ...DONE.response, id: "r" } },
+    );
+    await client.got("response.done");
+    const before = asked.length;
+    client.says({ type: "session.update", session: { instructions: "word ".repeat(4_000), max_output_tokens: 1 } });
+    client.says({ type: "response.create", response: { max_output_tokens: 1 } });
+    await upstream.got("response.create");
+    expect(asked.slice(before).map(({ need }) => need.termTokens)).toEqual([2_000 + 5_000 + 1]);
   });
 });
 
@@ -58,6 +131,50 @@ describe("what was not asked for", () => {
       passed: 2,
     });
     expect(asked.map(({ need }) => need.requests)).toEqual([0, 0, 0, 0]);
+  });
+
+  it("is charged once however often its end is reported", async () => {
+    const { client, upstream } = await openSession(world);
+    const ended = (id: string) => ({ ...DONE, response: { ...DONE.response, id } });
+    const said = { ...TRANSCRIBED, item_id: "item_1", content_index: 0 };
+    client.says({ type: "response.create", event_id: "1" });
+    await upstream.got("response.create");
+    upstream.says({ type: "response.created", response: { id: "r" } }, ended("r"), ended("r"), said, said);
+    upstream.says(
+      { type: "response.created", response: { id: "open" } },
+      ended("r"),
+      ended("unknown"),
+      ended("unknown"),
+    );
+    await client.got("response.done", 5);
+    client.ends();
+    await world.settled();
+    const charged = rows().map(({ status_code: status, total_tokens: tokens }) => `${status} ${tokens}`);
+    expect({ charged: charged.toSorted(), passed: client.count(TRANSCRIBED.type) }).toEqual({
+      charged: ["200 2000", "200 2000", "200 2000", "499 2000"],
+      passed: 2,
+    });
+  });
+
+  it("is charged again when a response with its id has begun anew", async () => {
+    const { client, upstream } = await openSession(world);
+    const begun = { type: "response.created", response: { id: "r" } };
+    const ended = { ...DONE, response: { ...DONE.response, id: "r" } };
+    upstream.says(begun, ended, begun, ended);
+    await client.got("response.done", 2);
+    client.ends();
+    await world.settled();
+    expect(tokensOf()).toEqual([2_000, 2_000]);
+  });
+
+  it("is charged by its time when a transcription reports that", async () => {
+    world.model = modelOf({ prices: { ...modelOf().prices, input: 0.001, input_second: 0.5 } });
+    const { client, upstream } = await openSession(world);
+    upstream.says({ ...TRANSCRIBED, usage: { type: "duration", seconds: 2.5 } });
+    await client.got(TRANSCRIBED.type);
+    client.ends();
+    await world.settled();
+    expect(rows()).toMatchObject([{ cost_usd: 1.25, input_tokens: 0 }]);
   });
 
   it("is not what ends while the session does: its response is charged once", async () => {
@@ -76,7 +193,7 @@ describe("what was not asked for", () => {
     // once the second is read, the first is too
     const second = await ending();
     await second.got("response.done");
-    second.leaves();
+    second.ends();
     await world.settled();
     expect({ responses: asked.length, rows: rows().length }).toEqual({ responses: 2, rows: 2 });
   });
@@ -88,7 +205,7 @@ describe("what was not asked for", () => {
     const begun = (id: unknown) => ({ type: "response.created", response: { id } });
     upstream.says(begun(7), DONE, DONE, { ...DONE, response: { ...DONE.response, id: "unknown" } });
     await client.got("response.done", 3);
-    client.leaves();
+    client.ends();
     await world.settled();
     expect({ charged: tokensOf(), responses: asked.length }).toEqual({ charged: [2_000, 2_000, 2_000], responses: 3 });
   });
@@ -99,7 +216,7 @@ describe("a response that was asked for and has not begun", () => {
     const { client, upstream } = await openSession(world);
     client.says(item("word ".repeat(4_000)), { type: "response.create" });
     await upstream.got("response.create");
-    client.leaves();
+    client.ends();
     await world.settled();
     expect(rows()).toMatchObject([{ status_code: 499, input_tokens: 5_004, output_tokens: 0 }]);
   });

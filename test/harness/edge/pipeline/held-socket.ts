@@ -1,4 +1,7 @@
 /** A connection of a realtime session for tests of the pipeline. */
+import { waitFor } from "../../wait-for.ts";
+
+type SentEvent = Readonly<Record<string, unknown>>;
 
 /** The gateway's end of a connection. */
 export class HeldSocket extends EventTarget {
@@ -6,6 +9,10 @@ export class HeldSocket extends EventTarget {
   closed: { readonly code: number; readonly reason: string } | null = null;
   bufferedAmount = 0;
   binaryType = "blob";
+
+  get readyState(): number {
+    return this.closed === null ? WebSocket.OPEN : WebSocket.CLOSED;
+  }
 
   accept(): void {
     this.sent.length = 0;
@@ -19,18 +26,52 @@ export class HeldSocket extends EventTarget {
     this.closed ??= { code, reason };
   }
 
+  /** Messages arrive. */
+  says(...messages: readonly unknown[]): void {
+    for (const message of messages) {
+      const isRaw = typeof message === "string" || message instanceof ArrayBuffer;
+      this.dispatchEvent(new MessageEvent("message", { data: isRaw ? message : JSON.stringify(message) }));
+    }
+  }
+
+  /** The connection is lost. */
+  breaksOff(): void {
+    this.dispatchEvent(new MessageEvent("error"));
+  }
+
   /** The other end closes the connection. */
-  ends(code: number): void {
+  ends(code = 1000): void {
     this.dispatchEvent(Object.assign(new Event("close"), { code, reason: "" }));
   }
 
-  /** A message arrives. */
-  says(data: unknown): void {
-    const isMessage = typeof data === "string" || data instanceof ArrayBuffer;
-    this.dispatchEvent(new MessageEvent("message", { data: isMessage ? data : JSON.stringify(data) }));
+  get events(): readonly SentEvent[] {
+    return this.sent.map((text) => JSON.parse(text) as SentEvent);
   }
 
   get types(): readonly unknown[] {
-    return this.sent.map((text) => (JSON.parse(text) as { readonly type: unknown }).type);
+    return this.events.map(({ type }) => type);
+  }
+
+  count(type: string): number {
+    return this.types.filter((other) => other === type).length;
+  }
+
+  /** Resolves when it was sent so many events of this type. */
+  async got(type: string, count = 1): Promise<void> {
+    await waitFor(
+      () => this.count(type),
+      (seen) => seen >= count,
+      5_000,
+    );
+  }
+
+  /** Resolves with the reason for which it was closed. */
+  async end(): Promise<string> {
+    const closed = await waitFor(
+      () => this.closed,
+      (found) => found !== null,
+      5_000,
+    );
+    return closed?.reason ?? "";
   }
 }

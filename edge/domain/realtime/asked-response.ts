@@ -1,0 +1,41 @@
+/** What a client asks for in the WebSocket mode of Responses (docs/rules/realtime.md#responses-over-a-websocket). */
+import type { FieldFault } from "../request/client-fields.ts";
+import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
+import type { RealtimeEvent } from "./realtime-events.ts";
+
+const LANE_MAX = 64;
+
+export interface AskedResponse {
+  /** The lane whose events have its name; null: the client names none. */
+  readonly lane: string | null;
+  /** The body of the same request on `/v1/responses`. */
+  readonly body: JsonObject;
+  /** The items of its input. */
+  readonly input: readonly unknown[];
+  /** Nothing is to be made: its items are kept for the response that continues it. */
+  readonly isWarmUp: boolean;
+}
+
+/** A fault: it is no such request. */
+export function askedResponse(event: RealtimeEvent): AskedResponse | FieldFault {
+  const { type, stream_id: lane = null, generate = true, background, ...body } = event;
+  if (type !== "response.create") return { param: "type", message: "type must be response.create" };
+  if (lane !== null && (typeof lane !== "string" || lane === "" || lane.length > LANE_MAX))
+    return { param: "stream_id", message: `stream_id must be a text of 1 to ${LANE_MAX} characters` };
+  if (typeof generate !== "boolean") return { param: "generate", message: "generate must be true or false" };
+  if (background !== undefined && background !== null && background !== false)
+    return { param: "background", message: "background cannot be used over a WebSocket; leave it out" };
+  const { input = [] } = body;
+  const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
+  if (!Array.isArray(items)) return { param: "input", message: "input must be a text or a list" };
+  return { lane, body: { ...body, stream: true }, input: items, isWarmUp: !generate };
+}
+
+/** The items of an answer that the next request can repeat: reasoning without its text is nothing to an upstream that kept none. */
+export function repeatedItems(output: unknown): readonly unknown[] {
+  if (!Array.isArray(output)) return [];
+  return output.filter((item: unknown) => {
+    const { type, encrypted_content: sealed, content } = jsonObjectOf(item) ?? {};
+    return type !== "reasoning" || typeof sealed === "string" || (Array.isArray(content) && content.length > 0);
+  });
+}

@@ -1,0 +1,37 @@
+/** What a response of a realtime session reads, by its own settings (docs/rules/realtime.md#budgets). */
+import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+
+export interface ReadContext {
+  /** The whole conversation with the settings of the session, its items with settings of the response, or neither. */
+  readonly reads: "all" | "items" | "own";
+  /** What it says becomes part of the conversation. */
+  readonly isInConversation: boolean;
+}
+
+/** Settings of a response that change nothing of what it reads. */
+const UNREAD: ReadonlySet<string> = new Set(
+  "conversation output_modalities modalities audio voice output_audio_format max_output_tokens max_response_output_tokens metadata temperature reasoning user safety_identifier".split(
+    " ",
+  ),
+);
+/** Settings in place of those of the session. */
+const INSTEAD: ReadonlySet<string> = new Set(["instructions", "tools", "tool_choice"]);
+
+/** What a response with these settings reads; null: it has none of its own. */
+export function readContextOf(settings: JsonObject | null): ReadContext {
+  const { conversation } = settings ?? {};
+  const isInConversation = conversation !== "none";
+  const names = Object.keys(settings ?? {}).filter((name) => !UNREAD.has(name));
+  const isOfConversation = conversation === undefined || conversation === null || conversation === "auto";
+  if (!isOfConversation || names.some((name) => !INSTEAD.has(name))) return { reads: "own", isInConversation };
+  return { reads: names.length === 0 ? "all" : "items", isInConversation };
+}
+
+/** Base64 audio in the parts of items. */
+export function audioCharacters(items: unknown): number {
+  if (!Array.isArray(items)) return 0;
+  const parts = items
+    .filter(isJsonObject)
+    .flatMap(({ content }): readonly unknown[] => (Array.isArray(content) ? content : []));
+  return parts.filter(isJsonObject).reduce((sum, { audio }) => sum + (typeof audio === "string" ? audio.length : 0), 0);
+}

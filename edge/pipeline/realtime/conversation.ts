@@ -1,0 +1,101 @@
+/**
+ * What the responses of a realtime session reserve (docs/rules/realtime.md#budgets): what its conversation has by now, and what its
+ * settings allow. Settings of the client count once its upstream has taken them, and until then where they allow more.
+ */
+import { ConversationTokens, type SettingsTokens, type Turn } from "../../domain/realtime/conversation-tokens.ts";
+import { OutputLimits } from "../../domain/realtime/output-limits.ts";
+import { audioCharacters, readContextOf } from "../../domain/realtime/read-context.ts";
+import { outputLimitOf, type RealtimeEvent } from "../../domain/realtime/realtime-events.ts";
+import { estimateTokens, type TokenEstimate, withOutput } from "../../domain/request/token-estimate.ts";
+import { type JsonObject, jsonObjectOf, wholeDocument } from "../../domain/wire/json/document.ts";
+import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
+import { fieldError } from "../resolve-model/field-error.ts";
+
+export class Conversation {
+  readonly #call: Call;
+  readonly #tokens = new ConversationTokens();
+  readonly #limits = new OutputLimits();
+  /** How the upstream shortens the conversation, as the client has first asked for it. */
+  #truncation: string | null = null;
+
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  /** Of a response with settings of its own; null: it has none. */
+  async estimateFor(settings: JsonObject | null): Promise<TokenEstimate> {
+    const { instructions, tools, input } = settings ?? {};
+    const ownTokens = settings === null ? 0 : await this.#tokensOf({ instructions, tools, input });
+    const audioTokens = this.#tokens.audioTokens(audioCharacters(input));
+    const inputTokens = this.#tokens.inputTokens + ownTokens + audioTokens;
+    const own = outputLimitOf(settings);
+    const limits = own === undefined ? this.#limits.possible : [own];
+    const estimates = limits.map((limitTokens) => withOutput(inputTokens, { limitTokens, answers: 1 }));
+    return estimates.reduce((one, other) => (other.outputTokens > one.outputTokens ? other : one));
+  }
+
+  /** Of what the upstream has done without being asked. */
+  get inputTokens(): number {
+    return this.#tokens.inputTokens;
+  }
+
+  /** The client sends settings of the session in an event with this id. Throws what refuses them. */
+  async asked(id: unknown, session: JsonObject): Promise<void> {
+    const { truncation = null } = session;
+    if (truncation !== null) this.#truncation ??= JSON.stringify(truncation);
+    // what one hides, another one would show the model again
+    if (truncation !== null && JSON.stringify(truncation) !== this.#truncation)
+      throw fieldError({ param: "session.truncation", message: "session.truncation can be set once; keep its value" });
+    this.#tokens.configured(session, await this.#settingsOf(session));
+    this.#limits.asked(id, outputLimitOf(session));
+  }
+
+  /** The upstream states the settings of the session. */
+  async stated({ type, session }: RealtimeEvent): Promise<void> {
+    const settings = jsonObjectOf(session);
+    if (settings !== null) this.#tokens.stated(settings, await this.#settingsOf(settings));
+    if (type.endsWith(".updated")) this.#limits.taken();
+    const limit = outputLimitOf(settings);
+    if (limit !== undefined) this.#limits.stated(limit);
+  }
+
+  /** The upstream has refused the event with this id. */
+  refused(id: string): void {
+    this.#limits.refused(id);
+  }
+
+  /** The client adds an item. */
+  async added(item: JsonObject): Promise<void> {
+    this.#tokens.said(await this.#tokensOf({ input: [item] }));
+    this.#tokens.heard(audioCharacters([item]));
+  }
+
+  /** Input audio, in characters of base64. */
+  heard(characters: number): void {
+    this.#tokens.heard(characters);
+  }
+
+  /** A response begins with these settings, which the client asks for now or its upstream has begun by itself. */
+  begun(settings: JsonObject | null, isAsked: boolean): Turn {
+    return this.#tokens.begun(readContextOf(settings), isAsked);
+  }
+
+  /** It has ended with this status, and with these tokens; one that broke off may have read less than its conversation. */
+  ended(
+    turn: Turn,
+    status: unknown,
+    { inputTokens, outputTokens }: Pick<TokenEstimate, "inputTokens" | "outputTokens">,
+  ): void {
+    const isWhole = status !== "failed" && status !== "cancelled";
+    this.#tokens.ended(turn, isWhole ? { inputTokens } : null, outputTokens);
+  }
+
+  async #settingsOf({ instructions, tools }: JsonObject): Promise<SettingsTokens> {
+    return { instructions: await this.#tokensOf({ instructions }), tools: await this.#tokensOf({ tools }) };
+  }
+
+  async #tokensOf(read: JsonObject): Promise<number> {
+    return (await inTurns(this.#call, estimateTokens("responses", wholeDocument(read)))).inputTokens;
+  }
+}

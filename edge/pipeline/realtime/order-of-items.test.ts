@@ -1,0 +1,108 @@
+/** The texts of a realtime session as its model reads them: in which order, and in whose words (docs/rules/realtime.md#guardrails). */
+import { describe, expect, it } from "vitest";
+import { type GuardPolicy, guardedWorldOf } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
+import { openSession } from "../../../test/harness/edge/pipeline/realtime-session.ts";
+import { waitFor } from "../../../test/harness/wait-for.ts";
+
+const INPUT = { ban_keywords: ["secretword"], input_scanners: ["ban_keywords" as const] };
+
+const message = (text: string, role = "user") => ({
+  type: "message",
+  role,
+  content: [{ type: role === "assistant" ? "output_text" : "input_text", text }],
+});
+const result = (output: string) => ({ type: "function_call_output", call_id: "call_1", output });
+const created = (item: object, more: object = {}) => ({ type: "conversation.item.create", item, ...more });
+
+/** What a client says, and what comes of it: the events that went on, and what the client was told. */
+async function said(policy: Partial<GuardPolicy> | null, events: readonly object[]) {
+  const { client, upstream } = await openSession(guardedWorldOf(policy));
+  client.says(...events);
+  await waitFor(
+    () => client.sent.length + upstream.sent.length,
+    (count) => count >= events.length,
+  );
+  const told = client.events.map(({ error }) => error as { readonly code: string; readonly param: unknown });
+  return {
+    passed: upstream.sent.length,
+    codes: told.map(({ code }) => code),
+    params: told.map(({ param }) => param),
+    upstream,
+  };
+}
+
+describe("a word that is split over items is found", () => {
+  it.each([
+    ["an assistant's text", message("hello", "assistant")],
+    ["a tool's result", result("x")],
+  ])("with %s between them", async (_, between) => {
+    const events = [created(message("please sec")), created(between), created(message("retword go"))];
+    expect(await said(INPUT, events)).toMatchObject({ passed: 2, codes: ["request_blocked"] });
+  });
+
+  it("when the item between them was refused by the upstream", async () => {
+    const { client, upstream } = await openSession(guardedWorldOf(INPUT));
+    client.says(created(message("please sec")), created(message("x".repeat(2_000)), { event_id: "bad" }));
+    await upstream.got("conversation.item.create", 2);
+    upstream.says({ type: "error", error: { event_id: "bad" } });
+    await client.got("error");
+    client.says(created(message("retword go")));
+    await client.got("error", 2);
+    expect(client.events).toMatchObject([{ error: { event_id: "bad" } }, { error: { code: "request_blocked" } }]);
+  });
+
+  it("or ends the session when another item has followed the refused one", async () => {
+    const { client, upstream } = await openSession(guardedWorldOf(INPUT));
+    const padding = created(message("x".repeat(2_000)), { event_id: "bad" });
+    client.says(created(message("please sec")), padding, created(message("retword go")));
+    await upstream.got("conversation.item.create", 3);
+    upstream.says({ type: "error", error: { event_id: "bad" } });
+    expect(await client.end()).toBe("content_policy_unavailable");
+  });
+});
+
+describe("an item is read as the Responses API reads it", () => {
+  it("so that an assistant's text passes, and a tool's result is replaced", async () => {
+    const events = [created(message("secretword", "assistant")), created(result("secretword"))];
+    const { upstream, ...rest } = await said(INPUT, events);
+    expect(rest).toEqual({ passed: 2, codes: [], params: [] });
+    expect(upstream.events[1]).toMatchObject({ item: { output: "error: blocked by content policy" } });
+  });
+
+  it("also as the input of a response", async () => {
+    const input = [message("secretword", "assistant"), result("secretword")];
+    const { passed, upstream } = await said(INPUT, [{ type: "response.create", response: { input } }]);
+    expect({ passed, sent: upstream.events }).toMatchObject({
+      passed: 1,
+      sent: [{ response: { input: [{}, { output: "error: blocked by content policy" }] } }],
+    });
+  });
+});
+
+describe("an event that puts texts in another order", () => {
+  const before = created({ ...message("one"), id: "item_1" });
+  const reference = { type: "response.create", response: { input: [{ type: "item_reference", id: "item_1" }] } };
+
+  it.each([
+    ["previous_item_id", created(message("two"), { previous_item_id: "root" })],
+    ["type", { type: "conversation.item.delete", item_id: "item_1" }],
+    ["response.input", reference],
+    ["response.input", { type: "response.create", response: { input: [{ id: "item_1" }] } }],
+  ])("is refused with its field under a policy: %s", async (param, event) => {
+    expect(await said(INPUT, [before, event])).toMatchObject({
+      passed: 1,
+      codes: ["validation_failed"],
+      params: [param],
+    });
+  });
+
+  it("passes where it changes no order, or nothing is kept from the model", async () => {
+    const behind = created(message("two"), { previous_item_id: "item_1" });
+    const first = created(message("three"), { previous_item_id: "root" });
+    const deleted = { type: "conversation.item.delete", item_id: "item_1" };
+    const free = await said(null, [before, first, reference, deleted]);
+    const logged = await said({ ...INPUT, action: "log_only" }, [before, first, reference, deleted]);
+    const guarded = await said(INPUT, [before, behind]);
+    expect([free, logged, guarded].map(({ passed }) => passed)).toEqual([4, 4, 2]);
+  });
+});

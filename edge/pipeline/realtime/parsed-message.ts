@@ -1,0 +1,22 @@
+/** A message of either side, read as JSON. */
+import { PARSE_WHOLE_MAX_BYTES } from "../../domain/wire/json/document.ts";
+import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
+import type { Message } from "./message-queue.ts";
+
+/** Undefined: it is not JSON. */
+export async function parsedMessage(call: Call, message: Message): Promise<unknown> {
+  try {
+    const text =
+      typeof message === "string"
+        ? message
+        : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(message);
+    if (text.length <= PARSE_WHOLE_MAX_BYTES) return JSON.parse(text);
+    return await inTurns(call, parsedInSteps(text));
+  } catch (error) {
+    if (error instanceof ClientGone) throw error;
+    return undefined;
+  }
+}

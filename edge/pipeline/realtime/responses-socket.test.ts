@@ -1,0 +1,217 @@
+/** The WebSocket mode of Responses on a connection that a test holds (docs/rules/realtime.md#responses-over-a-websocket). */
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { ResponsesSocket } from "./responses-socket.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+let world: TestPipeline;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  world = new TestPipeline();
+});
+
+async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1_000) {
+    world.nowMs += Math.min(left, 1_000);
+    await vi.advanceTimersByTimeAsync(Math.min(left, 1_000));
+  }
+}
+
+const stream = (...events: readonly object[]): Response =>
+  new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""), {
+    headers: { "content-type": "text/event-stream" },
+  });
+
+/** A response with an id of its own, whose output has this text. */
+const completed = (id: string, text = "answer") =>
+  stream({
+    type: "response.completed",
+    response: {
+      id,
+      output: [
+        { type: "reasoning", summary: [] },
+        { type: "message", role: "assistant", content: text },
+      ],
+    },
+  });
+
+function opened(answer: (body: Body, nth: number) => Promise<Response>) {
+  const socket = new HeldSocket();
+  const asked: Body[] = [];
+  const signals: AbortSignal[] = [];
+  const call = world.call({ method: "GET", body: null }, "/v1/responses");
+  const ask = async (text: string, signal: AbortSignal): Promise<Response> => {
+    asked.push(JSON.parse(text) as Body);
+    signals.push(signal);
+    return await answer(asked.at(-1) ?? {}, asked.length);
+  };
+  new ResponsesSocket(call, socket as unknown as WebSocket, ask).start();
+  return { socket, asked, signals, call };
+}
+
+const create = (more: Body = {}) => ({ type: "response.create", model: "tiny", store: false, input: "hello", ...more });
+
+describe("a request", () => {
+  it("is that of the route, streamed, without the members of the mode", async () => {
+    const { socket, asked } = opened(async () => completed("r1"));
+    socket.says(create({ stream_id: "lane", generate: true, background: false, temperature: 1 }));
+    await pass(1);
+    expect(asked).toEqual([{ model: "tiny", store: false, input: "hello", temperature: 1, stream: true }]);
+    expect(socket.events).toMatchObject([{ stream_id: "lane", type: "response.completed" }]);
+  });
+
+  it("that continues a kept response has its items, and not its id", async () => {
+    const { socket, asked } = opened(async (_, nth) => completed(`r${nth}`));
+    socket.says(create(), create({ input: [{ role: "user", content: "more" }], previous_response_id: "r1" }));
+    await pass(1);
+    expect(asked[1]).toEqual({
+      model: "tiny",
+      store: false,
+      stream: true,
+      input: [
+        { type: "message", role: "user", content: "hello" },
+        { type: "message", role: "assistant", content: "answer" },
+        { role: "user", content: "more" },
+      ],
+    });
+  });
+
+  it("that continues another response keeps its id only where an upstream may store it", async () => {
+    const { socket, asked } = opened(async (_, nth) => completed(`r${nth}`));
+    socket.says(create({ previous_response_id: "gone" }), create({ store: true, previous_response_id: "gone" }));
+    await pass(1);
+    expect({ asked: asked.map((body) => body["previous_response_id"]), told: socket.events[0] }).toMatchObject({
+      asked: ["gone"],
+      told: { type: "error", status: 400, error: { code: "previous_response_not_found" } },
+    });
+  });
+
+  it("waits for those before it, of which there may be 16", async () => {
+    const first = Promise.withResolvers<Response>();
+    const { socket, asked } = opened(async (_, nth) => (nth === 1 ? await first.promise : completed(`r${nth}`)));
+    socket.says(...Array.from({ length: LIMITS.realtimeResponses + 1 }, () => create()));
+    await pass(1);
+    const before = { asked: asked.length, told: socket.events };
+    first.resolve(completed("r1"));
+    await pass(1);
+    expect({ ...before, after: asked.length }).toMatchObject({
+      asked: 1,
+      told: [{ error: { code: "realtime_backlog" } }],
+      after: LIMITS.realtimeResponses,
+    });
+  });
+
+  it.each([
+    ["type", { type: "response.steer" }],
+    ["stream_id", { stream_id: 1 }],
+    ["generate", { generate: "no" }],
+    ["background", { background: true }],
+    ["input", { input: 1 }],
+  ])("with a wrong %s is refused, and asks for nothing", async (param, more) => {
+    const { socket, asked } = opened(async () => completed("r1"));
+    socket.says(create(more));
+    await pass(1);
+    expect({ told: socket.events, asked }).toMatchObject({
+      told: [{ type: "error", error: { code: "validation_failed", param } }],
+      asked: [],
+    });
+  });
+
+  it("whose answer cannot be read is told so, and others are answered", async () => {
+    const { socket } = opened(async (_, nth) => {
+      if (nth === 1) throw new Error("secret words");
+      return completed("r2");
+    });
+    socket.says(create(), create());
+    await pass(1);
+    expect(socket.events).toMatchObject([{ error: { code: "internal_error" } }, { type: "response.completed" }]);
+    expect(socket.sent.join()).not.toContain("secret");
+  });
+});
+
+describe("what is kept", () => {
+  it("are the last 8 responses, none too large, and nothing after the end", async () => {
+    const large = "x".repeat(LIMITS.responsesKept / 2);
+    const { socket, asked } = opened(async (_, nth) => completed(`r${nth}`, nth === 10 ? large : "answer"));
+    const budget = world.memory.responseMemory;
+    for (let nth = 1; nth <= 10; nth += 1) {
+      socket.says(create());
+      await pass(1);
+    }
+    const usedBytes = budget.usedBytes;
+    socket.says(...["r1", "r10", "r3"].map((id) => create({ previous_response_id: id })));
+    await pass(1);
+    socket.ends();
+    expect({ asked: asked.length, told: socket.count("error"), isUsed: usedBytes > 0, left: budget.usedBytes }).toEqual(
+      {
+        asked: 11,
+        told: 2,
+        isUsed: true,
+        left: 0,
+      },
+    );
+  });
+});
+
+describe("a connection", () => {
+  it("ends after 600 s without a message, but not while a response runs", async () => {
+    const answer = Promise.withResolvers<Response>();
+    const { socket } = opened(async () => await answer.promise);
+    socket.says(create());
+    await pass(LIMITS.responsesSilence * 2);
+    const before = socket.closed;
+    answer.resolve(completed("r1"));
+    await pass(LIMITS.responsesSilence - 5_000);
+    const quiet = socket.closed;
+    await pass(6_000);
+    expect({ before, quiet, after: socket.closed }).toEqual({
+      before: null,
+      quiet: null,
+      after: { code: 1001, reason: "realtime_session_idle" },
+    });
+  });
+
+  it("of a client that leaves ends its requests, and one that is refused leaves that to them", async () => {
+    const answer = Promise.withResolvers<Response>();
+    const [left, refused] = [opened(async () => await answer.promise), opened(async () => await answer.promise)];
+    for (const { socket } of [left, refused]) socket.says(create());
+    await pass(1);
+    left.socket.ends();
+    refused.call.interruption.interrupt(new GatewayError("api_key_disabled"));
+    await pass(1);
+    expect({
+      left: left.signals[0]?.aborted,
+      refused: refused.signals[0]?.aborted,
+      closed: refused.socket.closed,
+    }).toEqual({ left: true, refused: false, closed: { code: 1008, reason: "api_key_disabled" } });
+  });
+
+  it("whose client leaves with the last event of a response lets that end by itself", async () => {
+    const { socket, signals } = opened(async () => {
+      const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+      const event = { type: "response.completed", response: { id: "r1", output: [] } };
+      void writable.getWriter().write(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
+      return new Response(readable, { headers: { "content-type": "text/event-stream" } });
+    });
+    socket.says(create());
+    await pass(1);
+    socket.ends();
+    expect({ types: socket.types, aborted: signals[0]?.aborted }).toEqual({
+      types: ["response.completed"],
+      aborted: false,
+    });
+  });
+
+  it("whose client does not read ends", async () => {
+    const { socket } = opened(async () => completed("r1"));
+    socket.bufferedAmount = LIMITS.realtimeBacklog + 1;
+    socket.says(create());
+    await pass(1);
+    expect(socket.closed).toEqual({ code: 1013, reason: "realtime_backlog" });
+  });
+});

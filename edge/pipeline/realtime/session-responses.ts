@@ -1,0 +1,267 @@
+/**
+ * The responses of a realtime session (docs/rules/realtime.md#slot-and-rows): each is asked for or begun by its upstream, runs, and is
+ * settled once, as is every other thing that the upstream reports usage for.
+ */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import { NewestById } from "../../domain/cell/recent-ids.ts";
+import {
+  failedResponse,
+  isOfClient,
+  mayShowAnswer,
+  type RealtimeEvent,
+  responseIdOf,
+  transcribedPart,
+} from "../../domain/realtime/realtime-events.ts";
+import { endUserOf } from "../../domain/request/attribution.ts";
+import { withOutput } from "../../domain/request/token-estimate.ts";
+import { type BilledTokens, NOTHING_BILLED } from "../../domain/usage/billing.ts";
+import { isJsonObject, type JsonObject, jsonObjectOf, wholeDocument } from "../../domain/wire/json/document.ts";
+import type { Reload } from "../admit/admit.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import { changesAnswers } from "../call/guards.ts";
+import { fieldError } from "../resolve-model/field-error.ts";
+import { BlockedItems } from "./blocked-items.ts";
+import { Conversation } from "./conversation.ts";
+import { type GuardedEvents, guardedEvents, guardRefusal } from "./guard-event.ts";
+import type { Message } from "./message-queue.ts";
+import { callOnSession, type OpenSession, ResponseCall } from "./response-call.ts";
+
+/** Ids of what was charged that are remembered. */
+const CHARGED_MAX = 256;
+
+/** What a response needs of its session. */
+export interface SessionOfResponses {
+  readonly call: Call;
+  readonly request: OpenSession;
+  readonly reload: Reload;
+  readonly hasEnded: boolean;
+  /** Sends a message, unless the session has ended. */
+  send(to: "client" | "upstream", message: Message): void;
+  /** Tells the client of an error. */
+  tell(error: GatewayError): void;
+  /** Tells the client of what refuses one event. Throws every other failure. */
+  refuse(error: unknown): void;
+  /** Reads the caller and its policy as they are now. Throws what refuses the caller by now. */
+  readCaller(): Promise<void>;
+}
+
+/** A response that its upstream makes. */
+interface Underway {
+  readonly response: ResponseCall;
+  /** Null: nothing of it is examined. */
+  guarded: GuardedEvents | null;
+  /** Why its client gets no more of it; null: it gets all. */
+  refusal: GatewayError | null;
+}
+
+export class SessionResponses {
+  readonly conversation: Conversation;
+  readonly #session: SessionOfResponses;
+  readonly #blocked: BlockedItems;
+  /** Responses that have ended, and transcripts. */
+  readonly #charged = new NewestById<true>(CHARGED_MAX);
+  /** Responses that the client has asked for, by the id of its event, in their order. */
+  readonly #asked = new Map<string, ResponseCall>();
+  readonly #underway = new Map<string, Underway>();
+
+  constructor(session: SessionOfResponses) {
+    this.#session = session;
+    this.conversation = new Conversation(session.call);
+    this.#blocked = new BlockedItems(() => session.call.ports.random.uuid());
+  }
+
+  /** Sends the event that asks for a response, once that has reserved its budgets. `id`: by which the upstream's answer names it. */
+  async ask(event: RealtimeEvent, id: unknown): Promise<void> {
+    if (typeof id !== "string" || this.#asked.has(id))
+      throw fieldError({ param: "event_id", message: "event_id must be a text of its own" });
+    const response = await this.#reserve(jsonObjectOf(event["response"]), true);
+    if (this.#session.hasEnded) return response.notBegun(new ClientGone());
+    this.#session.send("upstream", JSON.stringify({ ...event, event_id: id }));
+    if (this.#session.hasEnded) response.notBegun(new GatewayError("realtime_backlog"));
+    else this.#asked.set(id, response);
+  }
+
+  /** Whether an event belongs to a response that is under way. */
+  runs(event: RealtimeEvent): boolean {
+    return this.#underway.has(responseIdOf(event) ?? "");
+  }
+
+  /** A response begins: one that was asked for, or one by which the upstream answers what it has heard. */
+  async begun(event: RealtimeEvent): Promise<void> {
+    const id = responseIdOf(event) ?? "";
+    if (this.#underway.has(id)) return;
+    this.#charged.delete(id);
+    const response = this.#longestAsked() ?? (await this.#reserve(null, false));
+    if (this.#session.hasEnded) return response.broken(new ClientGone());
+    this.#begin(id, response);
+  }
+
+  /** The upstream refuses an event. Returns whether it is one of the client. Throws what ends the session. */
+  refused(event: RealtimeEvent): boolean {
+    const id = jsonObjectOf(event["error"])?.["event_id"];
+    if (typeof id !== "string") return true;
+    if (this.#blocked.isOwn(id)) return false;
+    const asked = this.#asked.get(id);
+    asked?.notBegun(new GatewayError("upstream_failed"));
+    if (asked) this.#left(asked, "failed", NOTHING_BILLED);
+    this.#asked.delete(id);
+    this.conversation.refused(id);
+    return true;
+  }
+
+  /** The upstream has deleted an item. */
+  deleted(event: RealtimeEvent): void {
+    this.#blocked.deleted(event);
+  }
+
+  /** An event goes on to the client, as one of its response. */
+  async pass(event: RealtimeEvent, text: string): Promise<void> {
+    const id = event.type === "response.done" ? await this.#ended(event, text) : (responseIdOf(event) ?? "");
+    const its = this.#underway.get(id);
+    its?.response.saw(event, text);
+    const { guarded = null } = its ?? (mayShowAnswer(event) ? [...this.#underway.values()].at(-1) : null) ?? {};
+    if (guarded !== null) await guarded.push(text);
+    else if (its === undefined && mayShowAnswer(event)) await this.#late(event, text);
+    else this.#show(its, text);
+    if (event.type === "response.done" && its !== undefined) await this.#done(id, its, event);
+  }
+
+  /** What the event shows was blocked: no response may go on that could run on it. Throws the refusal when that is not possible. */
+  block(event: RealtimeEvent, refusal: GatewayError): void {
+    this.#session.tell(refusal);
+    this.#session.send("upstream", JSON.stringify(this.#blocked.block(event, refusal)));
+    for (const [id, its] of this.#underway) this.#cancel(id, its, refusal);
+  }
+
+  /** What the client said was written down by another model of the upstream, which may report what that took. */
+  async transcribed(event: RealtimeEvent): Promise<void> {
+    const part = transcribedPart(event);
+    const { input_tokens: tokens, seconds } = jsonObjectOf(event["usage"]) ?? {};
+    const kind = typeof tokens === "number" ? "tokens" : typeof seconds === "number" ? "seconds" : null;
+    if (part === null || kind === null || (part !== "" && !this.#isNew(part))) return;
+    await this.#charge(event, JSON.stringify(event), "completed", kind);
+  }
+
+  /** The session has ended before them: their upstream may have begun those that were asked for. */
+  broken(failure: GatewayError | ClientGone): void {
+    for (const asked of this.#asked.values()) asked.broken(failure);
+    for (const { response, guarded } of this.#underway.values()) {
+      guarded?.end().catch(() => undefined);
+      response.broken(failure);
+    }
+    this.#underway.clear();
+  }
+
+  /** Throws what refuses the response. */
+  async #reserve(settings: JsonObject | null, isAsked: boolean): Promise<ResponseCall> {
+    if (this.#asked.size + this.#underway.size >= LIMITS.realtimeResponses) throw new GatewayError("realtime_backlog");
+    const estimate = await this.conversation.estimateFor(settings);
+    const { call, request, reload } = this.#session;
+    const endUser = endUserOf(wholeDocument(settings ?? {})) || request.endUser;
+    const turn = this.conversation.begun(settings, isAsked);
+    try {
+      return await ResponseCall.reserve(call, { ...request, endUser }, { estimate, turn }, reload);
+    } catch (error) {
+      this.conversation.ended(turn, "failed", NOTHING_BILLED);
+      throw error;
+    }
+  }
+
+  #begin(id: string, response: ResponseCall): void {
+    const its: Underway = { response, guarded: null, refusal: null };
+    its.guarded = guardedEvents(response, (text) => this.#show(its, text));
+    this.#underway.set(id, its);
+    const { refusal } = this.#blocked;
+    if (refusal !== null) this.#cancel(id, its, refusal);
+  }
+
+  #cancel(id: string, its: Underway, refusal: GatewayError): void {
+    if (its.refusal !== null) return;
+    its.refusal = refusal;
+    this.#session.send("upstream", JSON.stringify(this.#blocked.cancelling(id)));
+  }
+
+  /** An event of a response, or of none. */
+  #show(its: Underway | undefined, text: string): void {
+    if ((its?.refusal ?? null) === null) this.#session.send("client", text);
+  }
+
+  /** The response that was asked for first of those that have not begun; it has now. */
+  #longestAsked(): ResponseCall | null {
+    const [asked] = this.#asked;
+    if (asked === undefined) return null;
+    this.#asked.delete(asked[0]);
+    return asked[1];
+  }
+
+  /** Whether what has this id was not charged; now it is. */
+  #isNew(id: string): boolean {
+    const isNew = !this.#charged.has(id);
+    this.#charged.set(id, true);
+    return isNew;
+  }
+
+  /** The id of the response that is done, of those under way. One that never began is charged all the same, but no id twice. */
+  async #ended(event: RealtimeEvent, text: string): Promise<string> {
+    const given = responseIdOf(event);
+    if (given !== null && !this.#isNew(given)) return given;
+    const [oldest] = given === null ? this.#underway.keys() : [""];
+    const id = given !== null && this.#underway.has(given) ? given : (oldest ?? "");
+    if (this.#underway.has(id)) return id;
+    const asked = this.#longestAsked();
+    const { usage, status } = jsonObjectOf(event["response"]) ?? {};
+    if (asked !== null) this.#begin(id, asked);
+    else if (isJsonObject(usage)) await this.#charge(event, text, status, "tokens");
+    return id;
+  }
+
+  async #done(id: string, its: Underway, event: RealtimeEvent): Promise<void> {
+    const ofAnswer = await guardRefusal(its.guarded);
+    const refusal = its.refusal ?? ofAnswer;
+    // the client was told when its own words were refused
+    if (its.refusal === null && ofAnswer !== null) this.#session.tell(ofAnswer);
+    if (refusal !== null) this.#session.send("client", JSON.stringify(failedResponse(event, refusal.code)));
+    const status = jsonObjectOf(event["response"])?.["status"];
+    if (this.#underway.delete(id))
+      this.#left(its.response, status, its.response.done(status, refusal, its.refusal !== null));
+  }
+
+  #left({ turn }: ResponseCall, status: unknown, billed: BilledTokens): void {
+    if (turn !== null) this.conversation.ended(turn, status, billed);
+  }
+
+  /** An event that may show an answer while no response is under way. What would go on in another one is not passed on. */
+  async #late(event: RealtimeEvent, text: string): Promise<void> {
+    if (isOfClient(event)) return this.#session.send("client", text);
+    try {
+      await this.#session.readCaller();
+    } catch (error) {
+      return this.#session.refuse(error);
+    }
+    const { call, request } = this.#session;
+    if (!changesAnswers(request.principal.tenant)) return this.#session.send("client", text);
+    if (event.type.endsWith(".delta")) return;
+    const send = (passed: string): void => this.#session.send("client", passed);
+    const guarded = guardedEvents({ call: { ...callOnSession(call), reservesJudgement: true }, request }, send);
+    await guarded?.push(JSON.stringify(event));
+    const refusal = await guardRefusal(guarded);
+    if (refusal !== null) this.#session.refuse(refusal);
+  }
+
+  /** Charges what the upstream has done without being asked. Throws what does not cover it. */
+  async #charge(event: RealtimeEvent, text: string, status: unknown, kind: "tokens" | "seconds"): Promise<void> {
+    const { call, request, reload } = this.#session;
+    // a time reserves as a transcription of its own does
+    const estimate =
+      kind === "tokens"
+        ? withOutput(this.conversation.inputTokens, { limitTokens: null, answers: 1 })
+        : withOutput(0, { limitTokens: 0, answers: 1 });
+    const expected = { estimate, measure: { kind } };
+    const { response, refusal } = await ResponseCall.unasked(call, request, expected, reload);
+    response.saw(event, text);
+    response.done(status);
+    if (refusal !== null) throw refusal;
+  }
+}

@@ -1,0 +1,232 @@
+/** The WebSocket mode of Responses on the running stack (docs/rules/realtime.md#responses-over-a-websocket). */
+import { describe, expect, it } from "vitest";
+import { useAnswerStore } from "../harness/answer-store.ts";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { openRealtime, type RealtimeClient, RefusedUpgrade } from "../harness/realtime-client.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const PATH = "/v1/responses";
+const fixture = useGateway();
+const store = useAnswerStore();
+
+/** A tenant with a model whose upstream has chat completions alone, which store nothing. */
+const mintChat = async (words = "plain", model = {}): Promise<Minted> =>
+  await fixture.gateway.mint(fixture.upstream.url, words, { responses_api: "translated", ...model });
+
+const open = async (minted: Minted, opening = {}): Promise<RealtimeClient> =>
+  await openRealtime(fixture.gateway.proxyUrl, minted, { path: PATH, ...opening });
+
+const ask = (minted: Minted, input: string, more = {}) => ({
+  type: "response.create",
+  model: minted.model.model_name,
+  input: `${input} ${minted.mark}`,
+  ...more,
+});
+
+async function idOf(client: RealtimeClient, nth = 1): Promise<string> {
+  const { response } = (await client.got("response.completed", nth)) as { readonly response: { readonly id: string } };
+  return response.id;
+}
+
+const rowsOf = async ({ tenant }: Minted, count: number) =>
+  await waitFor(
+    async () => await fixture.gateway.rows(tenant.id),
+    (found) => found.length >= count,
+  );
+
+const codes = (client: RealtimeClient) =>
+  client.of("error").map(({ status, error }) => `${String(status)} ${(error as { readonly code: string }).code}`);
+
+const sentBy = (minted: Minted, nth: number) =>
+  (fixture.upstream.seen(minted.mark)[nth]?.body["messages"] ?? []) as readonly {
+    readonly role: string;
+    readonly content: unknown;
+  }[];
+
+describe("a connection", () => {
+  it("has a row for each response, and a slot only while one runs", async () => {
+    const minted = await mintChat();
+    const client = await open(minted);
+    for (const nth of [1, 2]) {
+      client.send(ask(minted, `turn ${nth}`));
+      await idOf(client, nth);
+    }
+    const rows = await rowsOf(minted, 2);
+    expect(await fixture.gateway.loadOf(minted.model.model_name)).toEqual({ inFlight: 0, queued: 0 });
+    expect(
+      rows.map(({ request_type: type, status_code: status, total_tokens: tokens, session_id: session }) => ({
+        type,
+        status,
+        tokens,
+        isOfConnection: session === client.requestId,
+      })),
+    ).toEqual(
+      Array.from({ length: 2 }, () => ({ type: rows[0]?.request_type, status: 200, tokens: 33, isOfConnection: true })),
+    );
+    client.socket.close(1000, "bye");
+    expect(await client.end()).toEqual({ code: 1000, reason: "bye" });
+  });
+
+  it("continues a response that its upstream does not store, and one of which nothing was made", async () => {
+    const minted = await mintChat();
+    const client = await open(minted);
+    client.send(ask(minted, "warm", { generate: false, store: false }));
+    const warm = await idOf(client);
+    client.send(ask(minted, "first", { store: false, previous_response_id: warm }));
+    const first = await idOf(client, 2);
+    client.send(ask(minted, "second", { store: false, previous_response_id: first }));
+    await idOf(client, 3);
+    expect(sentBy(minted, 1).map(({ role, content }) => `${role} ${JSON.stringify(content).slice(0, 8)}`)).toEqual([
+      expect.stringContaining("user"),
+      expect.stringContaining("user"),
+      expect.stringContaining("assistant"),
+      expect.stringContaining("user"),
+    ]);
+    expect({ calls: fixture.upstream.seen(minted.mark).length, rows: (await rowsOf(minted, 2)).length }).toEqual({
+      calls: 2,
+      rows: 2,
+    });
+    client.socket.close();
+  });
+
+  it("continues a response that its upstream stores by its id, and no other tenant's", async () => {
+    const minted = await fixture.gateway.mint(store.baseOf("socket"));
+    const stranger = await fixture.gateway.mint(store.baseOf("strange"));
+    const [client, other] = [await open(minted), await open(stranger)];
+    client.send(ask(minted, "first"));
+    const id = await idOf(client);
+    client.send(ask(minted, "second", { previous_response_id: id }));
+    await idOf(client, 2);
+    other.send(ask(stranger, "mine", { previous_response_id: id }));
+    await other.got("error");
+    expect({
+      continued: store.seen("socket").map(({ body }) => body["previous_response_id"] ?? null),
+      stranger: codes(other),
+      reached: store.seen("strange").length,
+    }).toEqual({ continued: [null, id], stranger: ["404 object_not_found"], reached: 0 });
+    const unkept = { store: false, previous_response_id: "resp_gone" };
+    client.send(ask(minted, "third", unkept));
+    const told = await client.got("error");
+    expect({ told, reached: store.seen("socket").length }).toMatchObject({
+      told: { status: 400, error: { code: "previous_response_not_found", param: "previous_response_id" } },
+      reached: 2,
+    });
+    for (const { socket } of [client, other]) socket.close();
+  });
+
+  it("answers lanes at the same time, and what is asked for in one of them in its order", async () => {
+    const minted = await mintChat("pace=100");
+    const client = await open(minted);
+    for (const [lane, input] of [
+      ["a", "one"],
+      ["a", "two"],
+      ["b", "three"],
+    ] as const)
+      client.send(ask(minted, input, { stream_id: lane }));
+    await idOf(client, 3);
+    const lanes = client.of("response.completed").map(({ stream_id: lane }) => String(lane));
+    expect({
+      all: lanes.toSorted((a, b) => a.localeCompare(b)),
+      last: lanes.at(-1),
+      peak: fixture.upstream.peak(minted.mark),
+    }).toEqual({
+      all: ["a", "a", "b"],
+      last: "a",
+      peak: 2,
+    });
+    client.socket.close();
+  });
+
+  it("goes on after a request that is refused", async () => {
+    const minted = await mintChat();
+    const client = await open(minted);
+    client.socket.send("no event");
+    client.send({ type: "response.cancel" });
+    client.send(ask(minted, "x", { background: true }));
+    client.send(ask(minted, "x", { model: "absent" }));
+    client.send(ask(minted, "x", { stream_id: "lane", api_base: "http://x" }));
+    await client.got("error", 5);
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { requests_per_minute: 1 });
+    client.send(ask(minted, "counted"));
+    await idOf(client);
+    client.send(ask(minted, "too many"));
+    await client.got("error", 6);
+    expect(codes(client)).toEqual([
+      "400 invalid_json",
+      "400 validation_failed",
+      "400 validation_failed",
+      expect.stringMatching(/^404 model_not_found$|^400 validation_failed$/),
+      expect.stringMatching(/^404 model_not_found$|^400 validation_failed$/),
+      "429 request_rate_exceeded",
+    ]);
+    expect(client.of("error").filter(({ stream_id: lane }) => lane === "lane")).toHaveLength(1);
+    client.socket.close();
+  });
+
+  it("has its requests and its answers examined as those of the route are", async () => {
+    const minted = await mintChat();
+    const policy = { action: "block", ban_keywords: ["secretword", "w3"], input_scanners: ["ban_keywords"] };
+    const examine = async (more = {}) =>
+      await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, {
+        policy: { ...policy, ...more },
+      });
+    await examine();
+    const client = await open(minted);
+    client.send(ask(minted, "a secret", { generate: false, store: false }));
+    const split = await idOf(client);
+    client.send(ask(minted, "a secretword"));
+    client.send({ ...ask(minted, "", { store: false, previous_response_id: split }), input: "secretword" });
+    await client.got("error", 2);
+    await examine({ output_scanners: ["ban_keywords"] });
+    client.send(ask(minted, "harmless"));
+    await client.got("error", 3);
+    expect({ codes: codes(client), shown: client.of("response.output_text.delta").length }).toEqual({
+      codes: ["400 request_blocked", "400 request_blocked", expect.stringContaining("response_blocked")],
+      shown: 0,
+    });
+    client.socket.close();
+  });
+
+  it("ends what runs when its client leaves, which owes what was seen", async () => {
+    const minted = await mintChat("stall");
+    const client = await open(minted);
+    client.send(ask(minted, "long"));
+    await client.got("response.output_text.delta", 3);
+    client.socket.terminate();
+    const [row] = await rowsOf(minted, 1);
+    await waitFor(
+      () => fixture.upstream.seen(minted.mark)[0]?.cutOff,
+      (isCutOff) => isCutOff === true,
+    );
+    expect(row).toMatchObject({ status_code: 499, error_code: "client_gone" });
+    await waitFor(
+      async () => await fixture.gateway.loadOf(minted.model.model_name),
+      ({ inFlight, queued }) => inFlight + queued === 0,
+    );
+  });
+
+  it("ends with the refusal of its caller when the key is disabled", async () => {
+    const minted = await mintChat("stall");
+    const client = await open(minted);
+    client.send(ask(minted, "long"));
+    await client.got("response.output_text.delta", 3);
+    await fixture.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
+    expect(await client.end()).toEqual({ code: 1008, reason: "api_key_disabled" });
+    expect(codes(client).at(-1)).toBe("403 api_key_disabled");
+    const [row] = await rowsOf(minted, 1);
+    expect(row).toMatchObject({ error_code: "api_key_disabled" });
+  });
+});
+
+it("an upgrade is refused with an ordinary answer, and GET without one is no endpoint", async () => {
+  const minted = await mintChat();
+  const refused = await open(minted, { headers: {} }).catch((error: unknown) => error);
+  const headers = { authorization: `Bearer ${minted.secret}` };
+  const plain = await fetch(`${fixture.gateway.proxyUrl}${PATH}`, { headers });
+  expect({
+    status: refused instanceof RefusedUpgrade ? refused.status : String(refused),
+    code: refused instanceof RefusedUpgrade ? refused.code : null,
+    plain: plain.status,
+  }).toEqual({ status: 401, code: "missing_api_key", plain: 404 });
+});
