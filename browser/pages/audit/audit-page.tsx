@@ -5,6 +5,8 @@ import { AUDIT_ENTITIES } from "../../../shared/schema/audit-entities.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
+import classes from "../../forms/audit/audit-words.module.css";
+import { type AuditEntry, actionText, kindText, ObjectLink, type ObjectNames } from "../../forms/audit/audit-words.tsx";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { changesText } from "../../forms/history/changes.ts";
@@ -25,8 +27,6 @@ import { Empty } from "../../ui/states.tsx";
 import { AuditDetail } from "./audit-detail.tsx";
 import { AUDIT_FILTERS, auditPeriod, auditQuery } from "./audit-query.ts";
 import type { AuditSearch } from "./audit-search.ts";
-import classes from "./audit-words.module.css";
-import { type AuditEntry, actionText, kindText, ObjectLink, type ObjectNames } from "./audit-words.tsx";
 
 const text = texts("audit", auditTexts);
 const pageText = texts("pages", pageTexts);

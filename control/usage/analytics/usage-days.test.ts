@@ -6,8 +6,8 @@
  */
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
+import { costsQuerySchema } from "../../../shared/schema/cost-reads.ts";
 import {
-  costsQuerySchema,
   type DailySums,
   usageBreakdownQuerySchema,
   usageDailyQuerySchema,

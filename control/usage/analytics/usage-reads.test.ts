@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
 import { listen } from "../../../infra/local/http/listen.ts";
+import { costsQuerySchema } from "../../../shared/schema/cost-reads.ts";
 import {
-  costsQuerySchema,
   keySummariesQuerySchema,
   overviewQuerySchema,
   usageBreakdownQuerySchema,
