@@ -2,7 +2,7 @@
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
-import { formatAge, formatShortDay, instantOf } from "../time/instants.ts";
+import { formatAge, formatDate, instantOf } from "../time/instants.ts";
 import { formatShortCount, formatUsd } from "../ui/format.ts";
 
 const text = texts("explain", explainTexts);
@@ -39,7 +39,7 @@ export function runOutWords(usage: Usage, zone: string, nowMs: number): RunOutWo
   const when =
     usage.state === "exhausted"
       ? text("budgetUsedUp")
-      : text("runsOutOn", { day: formatShortDay(zone, outMs), age: formatAge(nowMs, outMs) });
+      : text("runsOutOn", { day: formatDate(zone, outMs), age: formatAge(nowMs, outMs) });
   return { rate, when, toLast: limitOf(usage) };
 }
 
@@ -52,7 +52,7 @@ export function runOutSentence(usage: Usage, zone: string, nowMs: number): strin
   const said =
     usage.state === "exhausted"
       ? text("rateUsedUp", { rate })
-      : text("rateRunsOut", { rate, day: formatShortDay(zone, outMs), age: formatAge(nowMs, outMs) });
+      : text("rateRunsOut", { rate, day: formatDate(zone, outMs), age: formatAge(nowMs, outMs) });
   if (usage.limit_to_last === null) return said;
   const perDay = usage.per_day_to_last;
   const rest = perDay === null || perDay === 0 ? "" : ` ${text("orLess", { amount: amountOf(usage, perDay) })}`;

@@ -61,7 +61,7 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
       <Panel
         isFlush
         title={text("limitsOfTenant")}
-        note={`${text("inZone", { zone: zoneLabel(zone, nowMs) })} ${outlook ?? ""}`}
+        note={`${text("inZone", { zone: zoneLabel(zone, nowMs) })}${outlook === null ? "" : `. ${outlook}`}`}
       >
         <Table
           label={text("limitsOfTenant")}

@@ -51,7 +51,7 @@ export function BudgetsPanel() {
     {
       id: "toLast",
       head: text("budgetToLast"),
-      cell: (budget) => runOutWords(budget, usableZone(budget.timezone), nowMs).toLast,
+      cell: (budget) => runOutWords(budget, usableZone(budget.timezone), nowMs).toLast || text("unknown"),
     },
   ];
   return (

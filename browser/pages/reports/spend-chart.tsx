@@ -106,5 +106,7 @@ function stacked(
     group.values[at.get(row.day) ?? 0] = shown(row[field]);
     groups.set(id, group);
   }
-  return { days, series: [...groups.values()] };
+  const sumOf = ({ id, values }: { readonly id: string; readonly values: readonly (number | null)[] }): number =>
+    id === REST_ID ? -1 : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+  return { days, series: [...groups.values()].toSorted((a, b) => sumOf(b) - sumOf(a)) };
 }

@@ -3,7 +3,7 @@ import type { Records } from "../../data/api.ts";
 import { changeOf, type ReportFigures } from "../../forms/usage/report-figures.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatDay } from "../../time/instants.ts";
+import { formatShortDay } from "../../time/instants.ts";
 import { formatUsd } from "../../ui/format.ts";
 import { Grid, Tile } from "../../ui/layout.tsx";
 import { Usd } from "../../ui/usd.tsx";
@@ -77,8 +77,8 @@ function MonthTiles({ costUsd, beforeUsd, months, days }: MonthTilesProps) {
             ? text("beforeUnknown")
             : text("againstDays", {
                 change: changeText(change),
-                first: formatDay(days.first),
-                last: formatDay(days.last),
+                first: shortDay(days.first),
+                last: shortDay(days.last),
                 amount: formatUsd(beforeUsd),
               })
         }
@@ -98,3 +98,6 @@ function MonthTiles({ costUsd, beforeUsd, months, days }: MonthTilesProps) {
     </>
   );
 }
+
+/** `1 Oct` of a day of the calendar. */
+const shortDay = (day: string): string => formatShortDay("UTC", Date.parse(day));

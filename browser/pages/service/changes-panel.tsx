@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { read } from "../../data/reads.ts";
 import { type AuditEntry, actionText, ObjectLink } from "../../forms/audit/audit-words.tsx";
+import { useObjectNames } from "../../forms/audit/use-object-names.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { serviceTexts } from "../../messages/en/service.ts";
 import { texts } from "../../messages/texts.ts";
@@ -26,7 +27,6 @@ const KINDS: ReadonlySet<string> = new Set([
   "settings",
   "mcp_server",
 ]);
-const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 interface ChangesQuery {
   readonly fromMs: number;
@@ -50,10 +50,11 @@ export function useChanges({ fromMs, untilMs, entityId, enabled }: ChangesQuery)
 
 export function ChangesPanel({ changes }: { readonly changes: ReturnType<typeof useChanges> }) {
   const { zone } = useZone();
+  const names = useObjectNames();
   const columns: readonly Column<AuditEntry>[] = [
     { id: "when", head: text("when"), cell: ({ ts }) => formatInstant(zone, instantOf(ts)) },
     { id: "what", head: text("what"), cell: ({ action }) => actionText(action) },
-    { id: "on", head: text("on"), isWide: true, cell: (entry) => <ObjectLink entry={entry} names={NO_NAMES} /> },
+    { id: "on", head: text("on"), isWide: true, cell: (entry) => <ObjectLink entry={entry} names={names} /> },
     { id: "who", head: text("who"), cell: ({ actor }) => <bdi>{actor}</bdi> },
   ];
   return (

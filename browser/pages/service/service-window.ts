@@ -13,7 +13,7 @@ interface ServiceWindow {
   readonly period: Period;
   /** The start of the first bucket, epoch ms. */
   readonly fromMs: number;
-  /** Exclusive; at most now. */
+  /** Exclusive; at most the end of the bucket that runs now. */
   readonly toMs: number;
   readonly widthMs: number;
   /** Null: until now. */
@@ -26,17 +26,12 @@ export function serviceWindow(param: string | undefined, zone: string, nowMs: nu
   const period: Period =
     named === null || named.kind === "month" || named.kind === "last-month" ? { kind: "24h" } : named;
   const bounds = periodBounds(period, zone, nowMs);
-  const toMs = Math.min(bounds.toMs, nowMs);
-  const lastsMs = Math.max(0, toMs - bounds.fromMs);
+  const isOver = bounds.toMs < nowMs;
+  const lastsMs = Math.max(0, Math.min(bounds.toMs, nowMs) - bounds.fromMs);
   const widthMs = WIDTHS_MS.find((width) => lastsMs / width <= BUCKETS_MAX) ?? 168 * HOUR_MS;
   const fromMs = Math.max(0, Math.floor(bounds.fromMs / widthMs) * widthMs);
-  return {
-    period,
-    fromMs,
-    toMs: Math.max(toMs, fromMs),
-    widthMs,
-    untilMs: bounds.toMs < nowMs ? bounds.toMs - 1 : null,
-  };
+  const toMs = isOver ? bounds.toMs : (Math.floor(nowMs / widthMs) + 1) * widthMs;
+  return { period, fromMs, toMs: Math.max(toMs, fromMs), widthMs, untilMs: isOver ? bounds.toMs - 1 : null };
 }
 
 export type HealthRow = Records["UsageHealth"];
