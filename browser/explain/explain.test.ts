@@ -241,7 +241,7 @@ describe("attention", () => {
       explainAttention({ kind: "alert", entity_type: "gateway", entity_id, name: "Alert", detail: "", since: null });
     expect(of("upstream_5xx_response:team/phi:4")).toMatchObject({
       sentence: expect.stringContaining("failed requests"),
-      link: { to: "/logs", search: { model: "team/phi:4", status: "error" } },
+      link: { to: "/logs", search: { model: "team/phi:4", status: "failed" } },
     });
     expect(of("queue_wait_long:eu:team/phi:4").link).toMatchObject({ to: "/fairshare", search: { cell: "eu" } });
     expect(of("guardrails_input_harm_t1").link).toMatchObject({
