@@ -1,6 +1,7 @@
 /** What was changed or deployed while requests ended so: marks of the charts, and the list that says what they are. For admins. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { read } from "../../data/reads.ts";
 import { type AuditEntry, actionText, ObjectLink } from "../../forms/audit/audit-words.tsx";
 import { useObjectNames } from "../../forms/audit/use-object-names.ts";
@@ -31,21 +32,33 @@ const KINDS: ReadonlySet<string> = new Set([
 interface ChangesQuery {
   readonly fromMs: number;
   readonly untilMs: number | null;
-  /** Only changes of it; absent: of everything. */
-  readonly entityId: string | undefined;
+  /** Only changes of this tenant, or of this model with its endpoints and deployments; absent: of everything. */
+  readonly of: { readonly tenantId?: string | undefined; readonly modelId?: string | undefined };
   readonly enabled: boolean;
 }
 
-/** The newest changes of a time. */
-export function useChanges({ fromMs, untilMs, entityId, enabled }: ChangesQuery) {
-  const query = {
-    since_ms: String(fromMs),
-    limit: String(CHANGES_MAX),
-    ...(untilMs === null ? {} : { until_ms: String(untilMs) }),
-    ...(entityId === undefined ? {} : { entity_id: entityId }),
-  };
-  const found = useQuery(read("/api/v1/audit", { params: { query } }, { everyMs: EVERY_MS, enabled, keepsOld: false }));
-  return { ...found, data: found.data?.filter(({ entity_type }) => KINDS.has(entity_type)) };
+/** The newest changes of a time, newest first. */
+export function useChanges({ fromMs, untilMs, of: { tenantId, modelId }, enabled }: ChangesQuery) {
+  const period = { since_ms: String(fromMs), ...(untilMs === null ? {} : { until_ms: String(untilMs) }) };
+  const entityId = modelId ?? tenantId;
+  const own = useAudit({ ...period, ...(entityId === undefined ? {} : { entity_id: entityId }) }, enabled);
+  const isOfModel = enabled && modelId !== undefined;
+  const replicas = useAudit({ ...period, replicas_of: modelId ?? "" }, isOfModel);
+  const endpoints = useAudit({ ...period, entity_type: "model_endpoint" }, isOfModel);
+  const data = useMemo(() => {
+    if (own.data === undefined) return undefined;
+    const ofEndpoints = (endpoints.data ?? []).filter(({ detail }) => detail["model_id"] === modelId);
+    const entries = [...own.data, ...(replicas.data ?? []), ...ofEndpoints];
+    return [...new Map(entries.map((entry) => [entry.id, entry])).values()]
+      .filter(({ entity_type }) => KINDS.has(entity_type))
+      .toSorted((a, b) => b.id - a.id);
+  }, [own.data, replicas.data, endpoints.data, modelId]);
+  return { ...own, data };
+}
+
+function useAudit(query: Readonly<Record<string, string>>, enabled: boolean) {
+  const params = { query: { ...query, limit: String(CHANGES_MAX) } };
+  return useQuery(read("/api/v1/audit", { params }, { everyMs: EVERY_MS, enabled, keepsOld: false }));
 }
 
 export function ChangesPanel({ changes }: { readonly changes: ReturnType<typeof useChanges> }) {

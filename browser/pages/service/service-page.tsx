@@ -108,7 +108,7 @@ function Service({ tenantId, tenantName, isAdmin, isReady, onChange }: ServicePr
   const changes = useChanges({
     fromMs: window.fromMs,
     untilMs: window.untilMs,
-    entityId: modelId ?? tenantId,
+    of: { tenantId, modelId },
     enabled: isAdmin && (search.model === undefined || !model.isPending),
   });
   const changedAtMs = useMemo(
