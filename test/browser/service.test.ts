@@ -19,7 +19,11 @@ it("tells refusals from failures, and marks what was changed", { tags: ["check"]
   const minted = await gateway.mint(upstream.url, "plain", { health: { checks_enabled: false } });
   const name = minted.model.model_name;
   expect((await gateway.chat(minted)).status).toBe(200);
-  expect((await gateway.chat(minted, { body: { stream: "no" } })).status).toBe(400);
+  const budget = async (budget_tokens: number | null) =>
+    await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens });
+  await budget(0);
+  expect((await gateway.chat(minted)).status).toBe(403);
+  await budget(null);
   await gateway.must("PATCH", `/models/${minted.model.id}`, { api_base: "http://127.0.0.1:9/v1" });
   const failed = await gateway.chat(minted);
   expect({ status: failed.status, ended: (await failed.text()).length > 0 }).toEqual({ status: 502, ended: true });
