@@ -11,7 +11,7 @@ import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatCount, formatEnergy, formatMass, formatShare, formatUsd } from "../../ui/format.ts";
 import { Usd } from "../../ui/usd.tsx";
-import type { ReportLine } from "./report-lines.ts";
+import { type ReportLine, unlessUnpriced } from "./report-lines.ts";
 import type { ReportGroup } from "./reports-search.ts";
 
 const text = texts("reports", reportsTexts);
@@ -116,7 +116,7 @@ function comparedColumns(totals: ReportFigures, { beforeUsd, month }: ComparedTo
     align: "right",
     sortBy: (line) => line[id] ?? null,
     cell: (line) => <Usd usd={line[id]} />,
-    foot: <Usd usd={foot} />,
+    foot: <Usd usd={unlessUnpriced(totals.costUsd, foot ?? null)} />,
     unit: "USD",
   });
   const change: LineColumn = {

@@ -32,7 +32,10 @@ it("puts the largest spend first, and compares each row with its own spend befor
 });
 
 it("leaves out what is not known yet, and puts rows without a price last", () => {
-  const [first, last] = reportLines([row("unpriced", 0), row("m", 1)], {});
+  const unpriced = row("unpriced", 0);
+  const [first, last] = reportLines([unpriced, row("m", 1)], {});
   expect(first).toMatchObject({ row: { model: "m" }, beforeUsd: undefined, change: undefined, forecastUsd: undefined });
   expect(last).toMatchObject({ row: { model: "unpriced" }, figures: { costUsd: null } });
+  const [compared] = reportLines([unpriced], { earlier: [], months: [month("unpriced", 0, 0)] });
+  expect(compared).toMatchObject({ beforeUsd: null, change: null, lastMonthUsd: null, forecastUsd: null });
 });

@@ -14,7 +14,7 @@ export interface ReportLine {
   readonly beforeUsd?: number | null | undefined;
   /** The change of spend as a part of `beforeUsd`; infinite when there was none. */
   readonly change?: number | null | undefined;
-  readonly lastMonthUsd?: number | undefined;
+  readonly lastMonthUsd?: number | null | undefined;
   readonly forecastUsd?: number | null | undefined;
 }
 
@@ -36,18 +36,24 @@ export function reportLines(rows: readonly ReportRow[], { earlier, months }: Com
       const key = rowKey(row);
       const figures = reportFigures(row);
       const then = before?.get(key);
-      const beforeUsd = before && (then === undefined ? 0 : reportFigures(then).costUsd);
+      const spent = (usd: number | null): number | null => unlessUnpriced(figures.costUsd, usd);
+      const beforeUsd = before && spent(then === undefined ? 0 : reportFigures(then).costUsd);
       const ofMonth = month?.get(key);
       return {
         row,
         figures,
         beforeUsd,
         change: beforeUsd === undefined ? undefined : changeFrom(beforeUsd, figures.costUsd),
-        lastMonthUsd: month && (ofMonth?.last_month_usd ?? 0),
-        forecastUsd: month && (ofMonth === undefined ? 0 : ofMonth.forecast_usd),
+        lastMonthUsd: month && spent(ofMonth?.last_month_usd ?? 0),
+        forecastUsd: month && spent(ofMonth === undefined ? 0 : ofMonth.forecast_usd),
       };
     })
     .toSorted((a, b) => (b.figures.costUsd ?? -1) - (a.figures.costUsd ?? -1));
+}
+
+/** Where the spend of the period is not known, because there was no price, 0 at another time is not known either. */
+export function unlessUnpriced(costUsd: number | null, usd: number | null): number | null {
+  return costUsd === null && usd === 0 ? null : usd;
 }
 
 function changeFrom(before: number | null, now: number | null): number | null {

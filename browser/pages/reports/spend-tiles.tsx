@@ -8,6 +8,7 @@ import { formatUsd } from "../../ui/format.ts";
 import { Grid, Tile } from "../../ui/layout.tsx";
 import { Usd } from "../../ui/usd.tsx";
 import { changeText } from "./report-columns.tsx";
+import { unlessUnpriced } from "./report-lines.ts";
 import type { Days } from "./report-period.ts";
 import type { ReportRow } from "./report-words.ts";
 import { SHOWN, type Shown } from "./shown-figures.ts";
@@ -64,9 +65,9 @@ interface MonthTilesProps extends Pick<Compared, "months" | "days"> {
 
 function MonthTiles({ costUsd, beforeUsd, months, days }: MonthTilesProps) {
   const change = changeOf(beforeUsd, costUsd);
-  // without a price nothing is known of the end of the month either
-  const forecastUsd = costUsd === null ? null : months?.forecast_usd;
-  const ofMonth = changeOf(months?.last_month_usd ?? null, forecastUsd ?? null);
+  const forecastUsd = unlessUnpriced(costUsd, months?.forecast_usd ?? null);
+  const lastMonthUsd = unlessUnpriced(costUsd, months?.last_month_usd ?? null);
+  const ofMonth = changeOf(lastMonthUsd, forecastUsd);
   return (
     <>
       <Tile
@@ -94,7 +95,7 @@ function MonthTiles({ costUsd, beforeUsd, months, days }: MonthTilesProps) {
               : text("beforeUnknown")
         }
       />
-      <Tile label={text("lastMonth")} value={<Usd usd={months?.last_month_usd} />} note={text("lastMonthNote")} />
+      <Tile label={text("lastMonth")} value={<Usd usd={lastMonthUsd} />} note={text("lastMonthNote")} />
     </>
   );
 }
