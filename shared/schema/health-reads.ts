@@ -30,8 +30,8 @@ export const usageHealthQuerySchema = z
       .meta({ description: "Width of a row with group_by=time: a multiple of 15 minutes. Default: 1 hour" }),
   })
   .refine(({ endpoint, model }) => endpoint === undefined || model !== undefined, {
-    message: "is required with endpoint",
-    path: ["model"],
+    message: "needs the parameter model",
+    path: ["endpoint"],
   });
 export type UsageHealthQuery = z.infer<typeof usageHealthQuerySchema>;
 

@@ -131,6 +131,6 @@ it("keeps the outcomes of days whose rows are dropped, also of days before their
 
 it("refuses widths that are no quarters, too many buckets, and an endpoint without its model", async () => {
   expect(usageHealthQuerySchema.safeParse({ bucket_ms: "60000" }).error?.issues[0]?.path).toEqual(["bucket_ms"]);
-  expect(usageHealthQuerySchema.safeParse({ endpoint: "x" }).error?.issues[0]?.path).toEqual(["model"]);
+  expect(usageHealthQuerySchema.safeParse({ endpoint: "x" }).error?.issues[0]?.path).toEqual(["endpoint"]);
   await expect(health({ since_ms: "0", bucket_ms: "900000" })).rejects.toMatchObject({ code: "validation_failed" });
 });
