@@ -1,6 +1,6 @@
 /** Budget routes: how much of a budget is used. */
 import { z } from "zod";
-import { budgetUsageSchema, tenantBudgetSchema } from "../../shared/schema/budget.ts";
+import { budgetUsageSchema, tenantBudgetUsageSchema } from "../../shared/schema/budget.ts";
 import { endpoint } from "../api/endpoint.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
 import { getKeyBudgetUsage, getTenantBudgetUsage, listBudgets } from "./get-budget-usage.ts";
@@ -15,7 +15,7 @@ export function budgetRoutes(app: Api, deps: ApiDeps): void {
     path: "/api/v1/budgets",
     summary: "List the budget usage of tenants",
     tag,
-    answer: z.array(tenantBudgetSchema),
+    answer: z.array(tenantBudgetUsageSchema),
     reaches: "cell",
     handler: async ({ ctx, query }) => await listBudgets(ctx, directory, query),
   });

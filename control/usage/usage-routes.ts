@@ -56,7 +56,7 @@ import { getOverview } from "./get-overview.ts";
 import { getStats, statsSchema } from "./get-stats.ts";
 import { getUsageLog } from "./get-usage-log.ts";
 import { listCosts } from "./list-costs.ts";
-import { listHealth } from "./list-health.ts";
+import { listUsageHealth } from "./list-usage-health.ts";
 import { listBreakdown, listDaily, listLogs, logPages } from "./named-reads.ts";
 import { getMonthSpend, listDailySpend } from "./spend-reads.ts";
 import {
@@ -168,7 +168,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
     access: own,
     query: usageHealthQuerySchema,
     answer: z.array(usageHealthSchema),
-    verb: listHealth,
+    verb: listUsageHealth,
     csv: { filename: "usage-health" },
   }),
   read({

@@ -10,7 +10,7 @@ const RECENT_DAYS = 7;
 const LEAST_OF_DAY = 1 / 24;
 
 /** The days that a month is compared by; both ends of each are inclusive. */
-export interface MonthDays {
+interface MonthDays {
   readonly first: string;
   readonly today: string;
   readonly last: string;
@@ -37,7 +37,7 @@ export function monthDays(today: string): MonthDays {
 }
 
 /** What was spent, of one group or in total. */
-export interface SpentSoFar {
+interface SpentSoFar {
   readonly monthToDateUsd: number;
   /** In the whole days from `recentFirst` on, without today. */
   readonly recentUsd: number;

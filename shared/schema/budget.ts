@@ -46,7 +46,7 @@ export const budgetUsageSchema = z
 export type BudgetUsage = z.infer<typeof budgetUsageSchema>;
 
 /** A row of `GET /budgets`. */
-export const tenantBudgetSchema = z
+export const tenantBudgetUsageSchema = z
   .object({ tenant_id: z.string(), tenant_name: z.string(), timezone: z.string(), ...budgetUsageSchema.shape })
   .meta({ id: "TenantBudgetUsage" });
-export type TenantBudgetUsage = z.infer<typeof tenantBudgetSchema>;
+export type TenantBudgetUsage = z.infer<typeof tenantBudgetUsageSchema>;

@@ -40,7 +40,7 @@ const FIGURES: readonly FigureColumn[] = [
 ];
 
 /** Sums of what a report is compared with. */
-export interface ComparedTotals {
+interface ComparedTotals {
   readonly beforeUsd: number | null | undefined;
   /** Of this month; undefined: another period is shown. */
   readonly month: { readonly lastMonthUsd: number; readonly forecastUsd: number | null } | undefined;

@@ -27,7 +27,7 @@ const TIMES = [
 ] as const;
 
 /** What a row is about; what was deleted is called by its id. */
-export function groupName({ model, endpoint, tenant_id, tenant_name }: HealthRow, by: ServiceGroup): string {
+function groupName({ model, endpoint, tenant_id, tenant_name }: HealthRow, by: ServiceGroup): string {
   if (by === "tenant") return tenant_name === "" ? text("deleted", { id: tenant_id.slice(0, 8) }) : tenant_name;
   const name = model === "" ? text("noModel") : model;
   return by === "model" ? name : `${name}, ${endpoint === "" ? text("ownAddress") : endpoint}`;

@@ -22,6 +22,6 @@ export const serviceSearch = searchParams({
 });
 
 /** What the address of the page says. */
-export type ServiceSearch = ReturnType<typeof serviceSearch>;
+type ServiceSearch = ReturnType<typeof serviceSearch>;
 /** Changes of an address; undefined takes a parameter away. */
 export type ServiceChange = { readonly [N in keyof ServiceSearch]?: ServiceSearch[N] | undefined };

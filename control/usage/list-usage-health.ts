@@ -8,7 +8,7 @@ import { readHealth } from "./analytics/usage-health.ts";
 import { namesOf, refuseEndpoints } from "./named-reads.ts";
 
 /** Throws 400, 503. */
-export async function listHealth(
+export async function listUsageHealth(
   ctx: VerbContext,
   analytics: AnalyticsStore,
   input: unknown,
