@@ -29,6 +29,8 @@ export interface PlotContent {
   readonly zone: string;
   /** Bounds of the time axis; null: from the first instant to the last. */
   readonly range: { readonly fromMs: number; readonly toMs: number } | null;
+  /** Instants with a vertical line, epoch ms. */
+  readonly marks: readonly number[];
   readonly isWhole: boolean;
   readonly format: (value: number) => string;
 }
@@ -120,6 +122,7 @@ export function drawPlot(
       ],
       hooks: {
         ready: [onReady],
+        draw: [(u) => drawMarks(u, content.marks, colors.text)],
         setCursor: [
           (u) => {
             const at = u.cursor.idx ?? null;
@@ -147,6 +150,23 @@ export function drawPlot(
     },
     destroy: () => plot.destroy(),
   };
+}
+
+function drawMarks(u: uPlot, marks: readonly number[], color: string): void {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.strokeStyle = color;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([2 * devicePixelRatio, 4 * devicePixelRatio]);
+  for (const at of marks) {
+    const x = Math.round(u.valToPos(at, "x", true));
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
 /** Whether a mark is so near the right end that its label would be cut. */

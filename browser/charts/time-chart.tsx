@@ -34,9 +34,11 @@ interface TimeChartProps {
   readonly range?: { readonly fromMs: number; readonly toMs: number };
   /** A line above which nothing should be, such as a capacity. */
   readonly limit?: { readonly label: string; readonly values: readonly (number | null)[] };
+  /** Instants with a vertical line, epoch ms, and what they are. */
+  readonly marks?: { readonly label: string; readonly atMs: readonly number[] } | undefined;
 }
 
-export function TimeChart({ title, atMs, series, kind, format, isWhole = false, range, limit }: TimeChartProps) {
+export function TimeChart({ title, atMs, series, kind, format, isWhole = false, range, limit, marks }: TimeChartProps) {
   const { zone, label: zoneText } = useZone();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [cursor, setCursor] = useState<PlotCursor | null>(null);
@@ -69,10 +71,11 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
       limit: chartData(atMs, limits, false).values[0] ?? null,
       zone,
       range: range ?? null,
+      marks: marks?.atMs ?? [],
       isWhole,
       format,
     };
-  }, [atMs, colored, hidden, kind, limit, zone, range, isWhole, format]);
+  }, [atMs, colored, hidden, kind, limit, zone, range, marks, isWhole, format]);
   const latest = useRef(content);
   const { data } = content;
   const colors = useColors(probe, ["var(--text-muted)", "var(--line)", ...shown.map(({ color }) => color)]);
@@ -169,7 +172,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
         </div>
       )}
       <span ref={probe} className={classes["probe"]} aria-hidden="true" />
-      {colored.length < 2 && limit === undefined ? null : (
+      {colored.length < 2 && limit === undefined && marks === undefined ? null : (
         <ul className={classes["legend"]}>
           {colored.map(({ id, label, color }) => (
             <li key={id}>
@@ -188,6 +191,12 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
             <li>
               <span className={classes["dash"]} />
               {limit.label}
+            </li>
+          )}
+          {marks === undefined || marks.atMs.length === 0 ? null : (
+            <li>
+              <span className={classes["mark"]} />
+              {marks.label}
             </li>
           )}
         </ul>

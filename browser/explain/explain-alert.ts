@@ -8,7 +8,7 @@ const text = texts("explain", explainTexts);
 /** The rest of the key says what the alert is about. */
 type Links = (about: string) => LinkTarget;
 
-const toFailures: Links = (model) => pageTarget("/logs", { model, status: "error" });
+const toFailures: Links = (model) => pageTarget("/logs", { model, status: "failed" });
 const toServers: Links = (server) => pageTarget("/mcp", { q: server });
 const toFairshare: Links = () => pageTarget("/fairshare", {});
 

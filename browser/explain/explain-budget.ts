@@ -4,6 +4,7 @@ import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
 import { resetSentence } from "../time/next-reset.ts";
 import { formatCount, formatShare, formatUsd } from "../ui/format.ts";
+import { runOutSentence } from "./run-out.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -12,11 +13,13 @@ interface BudgetExplanation {
   readonly tone: "neutral" | "good" | "warn" | "bad";
   readonly title: string;
   readonly sentences: readonly string[];
+  /** When it runs out, and what would make it last; null: not known, or nothing is limited. */
+  readonly outlook: string | null;
 }
 
 const TONES = { none: "neutral", ok: "good", warned: "warn", exhausted: "bad" } as const;
 
-/** What is used, reserved and left of each cap, and when it begins anew by the tenant's clock. */
+/** What is used, reserved and left of each cap, when it resets by the tenant's clock, and when it runs out. */
 export function explainBudget(usage: BudgetUsage, tenantZone: string, nowMs: number): BudgetExplanation {
   const { state, budget_tokens, budget_cost_usd } = usage;
   const sentences: string[] = [];
@@ -43,7 +46,8 @@ export function explainBudget(usage: BudgetUsage, tenantZone: string, nowMs: num
   if (sentences.length === 0)
     sentences.push(text("budgetUncapped", { tokens: usage.used_tokens, usd: formatUsd(usage.used_cost_usd) }));
   else sentences.push(resetSentence(usage, tenantZone, nowMs));
-  return { tone: TONES[state], title: text(`budget_${state}`), sentences };
+  const outlook = runOutSentence(usage, tenantZone, nowMs);
+  return { tone: TONES[state], title: text(`budget_${state}`), sentences, outlook };
 }
 
 /** A cap of 0 is used up. */

@@ -15,6 +15,7 @@ import { explainError, ROW_ERROR_CODES } from "./explain-error.ts";
 import { explainHealth } from "./explain-health.ts";
 import { type ExplainedRow, explainRequest } from "./explain-request.ts";
 import { explainWaiting } from "./explain-waiting.ts";
+import { runOutWords } from "./run-out.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
 const CODES = Object.keys(ERROR_TABLE) as ErrorCode[];
@@ -240,7 +241,7 @@ describe("attention", () => {
       explainAttention({ kind: "alert", entity_type: "gateway", entity_id, name: "Alert", detail: "", since: null });
     expect(of("upstream_5xx_response:team/phi:4")).toMatchObject({
       sentence: expect.stringContaining("failed requests"),
-      link: { to: "/logs", search: { model: "team/phi:4", status: "error" } },
+      link: { to: "/logs", search: { model: "team/phi:4", status: "failed" } },
     });
     expect(of("queue_wait_long:eu:team/phi:4").link).toMatchObject({ to: "/fairshare", search: { cell: "eu" } });
     expect(of("guardrails_input_harm_t1").link).toMatchObject({
@@ -309,6 +310,12 @@ describe("budgets", () => {
     remaining_cost_usd: 0.0000015,
     ratio: 1.2,
     state: "exhausted",
+    tokens_per_day: null,
+    cost_usd_per_day: null,
+    runs_out_at: null,
+    runs_out_by: null,
+    limit_to_last: null,
+    per_day_to_last: null,
   };
 
   it("show overuse, tiny costs and the reset time in the tenant's time zone", () => {
@@ -320,7 +327,35 @@ describe("budgets", () => {
         "$0.000000001 of $0.000002 used (0.1%), $0.00 reserved, $0.0000015 left.",
         "Resets 1 Dec 2026, 00:00, Asia/Kolkata (UTC+05:30) (in 7 days).",
       ],
+      outlook: null,
     });
+  });
+
+  it("say when they run out at the mean rate, and what would make them last", () => {
+    const running = { ...usage, state: "ok", tokens_per_day: 50.4, cost_usd_per_day: 0.5 } as const;
+    const outlook = (change: Partial<BudgetUsage>) => explainBudget({ ...running, ...change }, "UTC", NOW).outlook;
+    const out = {
+      runs_out_at: "2026-11-25T00:00:00Z",
+      runs_out_by: "tokens",
+      limit_to_last: 1403,
+      per_day_to_last: 20,
+    } as const;
+    expect(outlook({})).toBe("At the mean of 50.4 tokens, $0.50 a day it lasts until it resets.");
+    expect(outlook({ period_end: null })).toBe("At the mean of 50.4 tokens, $0.50 a day it does not run out.");
+    expect(outlook(out)).toBe(
+      "At the mean of 50.4 tokens a day it runs out on 25 Nov 2026 (in 2 days). A limit of 1.4K tokens would last until it resets. So would at most 20 tokens a day from now on.",
+    );
+    expect(outlook({ ...out, runs_out_by: "cost_usd", limit_to_last: 12.345, per_day_to_last: 0 })).toBe(
+      "At the mean of $0.50 a day it runs out on 25 Nov 2026 (in 2 days). A limit of $12.35 would last until it resets.",
+    );
+    expect(outlook({ ...out, state: "exhausted", limit_to_last: null })).toBe("The mean was 50.4 tokens a day.");
+    expect(outlook({ budget_tokens: null, budget_cost_usd: null })).toBeNull();
+    expect(runOutWords({ ...running, ...out }, "UTC", NOW)).toEqual({
+      rate: "50.4 tokens a day",
+      when: "25 Nov 2026 (in 2 days)",
+      toLast: "1.4K tokens",
+    });
+    expect(runOutWords(usage, "UTC", NOW)).toEqual({ rate: "–", when: "–", toLast: "" });
   });
 
   it("without caps say what is used, and a cap of 0 is used up", () => {

@@ -8,6 +8,7 @@ it("leads a tenant's people to every page of theirs", () => {
   expect(pathsOf("user")).toEqual([
     "/portal",
     "/logs",
+    "/service",
     "/reports",
     "/batches",
     "/portal/limits",

@@ -1,5 +1,6 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
 import {
+  Activity,
   BookOpen,
   Bot,
   Box,
@@ -38,6 +39,7 @@ const NAVIGATION = [
     { to: "/", text: "overview", icon: Gauge, roles: ["admin"] },
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
+    { to: "/service", text: "service", icon: Activity, roles: ["admin", "user"] },
     { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin", "user"] },
     { to: "/batches", text: "batches", icon: ListChecks, roles: ["admin", "user"] },
     { to: "/portal/limits", text: "portalLimits", icon: SlidersHorizontal, roles: ["user"] },

@@ -23,6 +23,7 @@ import {
 } from "../pages/portal/portal-search.ts";
 import { reportsSearch } from "../pages/reports/reports-search.ts";
 import { statementSearch } from "../pages/reports/statement-search.ts";
+import { serviceSearch } from "../pages/service/service-search.ts";
 import { settingsSearch } from "../pages/settings/settings-search.ts";
 import { signInSearch } from "../pages/sign-in/sign-in-search.ts";
 import { tenantSearch } from "../pages/tenant/tenant-search.ts";
@@ -141,6 +142,13 @@ const audit = createRoute({
   path: "/audit",
   validateSearch: auditSearch,
   component: pagePart(async () => await import("../pages/audit/audit-page.tsx"), "AuditPage"),
+});
+
+const service = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/service",
+  validateSearch: serviceSearch,
+  component: pagePart(async () => await import("../pages/service/service-page.tsx"), "ServicePage"),
 });
 
 const reports = createRoute({
@@ -267,6 +275,7 @@ const routeTree = root.addChildren([
     tenant,
     keys,
     batches,
+    service,
     reports,
     statement,
     playground,

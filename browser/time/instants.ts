@@ -66,6 +66,12 @@ export function formatShortDay(zone: string, epochMs: number): string {
   return formatOf("short day", zone, { day: "numeric", month: "short" }).format(epochMs);
 }
 
+/** `23 Nov 2026`, of the day that an instant is in. */
+export function formatDate(zone: string, epochMs: number): string {
+  if (!isInstant(epochMs)) return text("unknown");
+  return formatOf("date", zone, { day: "numeric", month: "short", year: "numeric" }).format(epochMs);
+}
+
 /** `Nov 2026`, of the month that an instant is in. */
 export function formatMonth(zone: string, epochMs: number): string {
   if (!isInstant(epochMs)) return text("unknown");

@@ -4,6 +4,7 @@
  * page's total is the one of the reports.
  */
 
+import { monthDays } from "../../shared/money/month-costs.ts";
 import { isCalendarDay } from "../../shared/time/timestamp.ts";
 import { dayAfter, dayIn, dayStartMs, isUtc } from "../../shared/time/zone-days.ts";
 import { timeTexts } from "../messages/en/time.ts";
@@ -14,9 +15,16 @@ import { usableZone } from "./zones.ts";
 const text = texts("time", timeTexts);
 
 /** Periods that move with the clock. */
-const MOVING_PERIODS = ["24h", "7d", "30d", "month"] as const;
+const MOVING_PERIODS = ["24h", "7d", "30d", "90d", "month", "last-month"] as const;
 
-const MOVING_TEXTS = { "24h": "period24h", "7d": "period7d", "30d": "period30d", month: "periodMonth" } as const;
+const MOVING_TEXTS = {
+  "24h": "period24h",
+  "7d": "period7d",
+  "30d": "period30d",
+  "90d": "period90d",
+  month: "periodMonth",
+  "last-month": "periodLastMonth",
+} as const;
 
 /** What a reader has chosen. */
 export type Period =
@@ -56,8 +64,16 @@ export function periodBounds(period: Period, zoneName: string, nowMs: number): P
       return boundsOfDays(zone, daysBefore(today, 6), today);
     case "30d":
       return boundsOfDays(zone, daysBefore(today, 29), today);
-    case "month":
-      return boundsOfDays(zone, `${today.slice(0, 7)}-01`, lastOfMonth(today));
+    case "90d":
+      return boundsOfDays(zone, daysBefore(today, 89), today);
+    case "month": {
+      const { first, last } = monthDays(today);
+      return boundsOfDays(zone, first, last);
+    }
+    case "last-month": {
+      const { lastMonth } = monthDays(today);
+      return boundsOfDays(zone, lastMonth.first, lastMonth.last);
+    }
     default:
       return kind satisfies never;
   }
@@ -115,11 +131,6 @@ export function daysBefore(day: string, count: number): string {
 
 /** The calendar month before the one of a day, YYYY-MM-DD. */
 export function monthBefore(day: string): Extract<Period, { readonly kind: "custom" }> {
-  const toDay = daysBefore(`${day.slice(0, 7)}-01`, 1);
-  return { kind: "custom", fromDay: `${toDay.slice(0, 7)}-01`, toDay };
-}
-
-function lastOfMonth(day: string): string {
-  const [year = 1970, month = 1] = day.split("-").map(Number);
-  return new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10);
+  const { first, last } = monthDays(day).lastMonth;
+  return { kind: "custom", fromDay: first, toDay: last };
 }

@@ -51,6 +51,7 @@ const OF_USERS: Readonly<Record<string, string>> = {
   "GET /usage/keys/summary": "tenant in query",
   "GET /usage/models": "tenant in query",
   "GET /usage/daily": "tenant in query",
+  "GET /usage/health": "tenant in query",
   "GET /usage/series": "tenant in query",
   "GET /usage/series/models": "tenant in query",
   "GET /usage/breakdown": "tenant in query",
@@ -59,6 +60,8 @@ const OF_USERS: Readonly<Record<string, string>> = {
   "GET /usage/logs/totals": "tenant in query",
   "GET /usage/logs/{request_id}": "tenant in answer",
   "GET /costs": "tenant in query",
+  "GET /costs/daily": "tenant in query",
+  "GET /costs/months": "tenant in query",
 };
 
 /** What of their answers a user does not see. */
@@ -73,9 +76,12 @@ const HIDDEN: Readonly<Record<string, readonly string[]>> = {
   ],
   "GET /keys/{id}/usage": ["energy_cost_usd"],
   "GET /usage/keys/summary": ["energy_cost_usd"],
-  "GET /usage/daily": ["energy_cost_usd"],
+  "GET /usage/daily": ["endpoint", "energy_cost_usd"],
+  "GET /usage/health": ["endpoint"],
   "GET /usage/breakdown": ["energy_cost_usd", "fairshare_group"],
   "GET /costs": ["energy_cost_usd"],
+  "GET /costs/daily": ["endpoint"],
+  "GET /costs/months": ["groups.endpoint"],
 };
 
 const nameOf = ({ method, path }: LiveRoute): string => `${method} ${path}`;
@@ -301,9 +307,17 @@ describe("the credential of a user", () => {
     const [allDaily = []] = await linesOf(await control.request("GET", "/api/v1/usage/daily?format=csv"));
     const daily = await linesOf(await send("GET", "/usage/daily?format=csv"));
     expect({ columns: daily[0], rowCount: daily.length - 1 }).toEqual({
-      columns: allDaily.filter((name) => name !== "energy_cost_usd"),
+      columns: allDaily.filter((name) => name !== "energy_cost_usd" && name !== "endpoint"),
       rowCount: 1,
     });
+    for (const path of ["/usage/daily", "/costs/daily", "/costs/months", "/usage/health"]) {
+      const refused = await send("GET", `${path}?group_by=endpoint`);
+      expect({ path, status: refused.status, text: await refused.text() }).toMatchObject({
+        path,
+        status: 400,
+        text: expect.stringContaining("endpoint is for admins"),
+      });
+    }
     for (const path of ["/usage/logs", "/usage/logs?cell=x", `/usage/logs/${ownId}`]) {
       const [shown = {}, ...others] = [await (await send("GET", path)).json()].flat() as object[];
       expect({ path, names: Object.keys(shown).toSorted(), others }).toEqual({

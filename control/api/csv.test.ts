@@ -136,6 +136,9 @@ describe("a list as CSV", () => {
         expect(await (await get(`/usage/logs/totals?${query}`)).json()).toEqual({
           requests: csv.length,
           errors: csv.filter((row) => Number(row["status_code"]) >= 400).length,
+          refused_requests: csv.filter((row) => row["status_code"] === "429").length,
+          failed_requests: 0,
+          left_requests: 0,
           input_tokens: sum("input_tokens"),
           output_tokens: sum("output_tokens"),
           total_tokens: sum("total_tokens"),
@@ -165,7 +168,7 @@ describe("a list as CSV", () => {
   });
 
   it("without rows has its columns", async () => {
-    for (const path of ["/usage/logs", "/usage/daily", "/usage/breakdown"])
+    for (const path of ["/usage/logs", "/usage/daily", "/usage/breakdown", "/usage/health", "/costs/daily"])
       expect((await (await get(path, { accept: "text/csv" })).text()).split("\r\n")[0]).toContain("tenant_id,");
   });
 

@@ -111,6 +111,7 @@ describe("the document", () => {
       "min_queue_wait_ms",
       "min_total_ms",
       "since_ms",
+      "top",
       "until_ms",
     ]);
     expect([...types].filter(([, seen]) => seen.size !== 1)).toEqual([]);

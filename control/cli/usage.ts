@@ -116,7 +116,8 @@ export function usageCommands(program: Command): void {
       session.list(rows, [
         "day",
         "requests",
-        "error_requests",
+        "refused_requests",
+        "failed_requests",
         "total_tokens",
         "cost_usd",
         "p50_ttft_ms",

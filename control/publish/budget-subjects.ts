@@ -79,7 +79,8 @@ export async function cappedAmong(
   return found;
 }
 
-const capped = (table: typeof tenants | typeof apiKeys) =>
+/** Has a limit in tokens or USD. */
+export const capped = (table: typeof tenants | typeof apiKeys) =>
   or(isNotNull(table.budget_tokens), isNotNull(table.budget_cost_usd));
 
 async function* inBatches<Row>(

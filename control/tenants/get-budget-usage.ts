@@ -3,17 +3,19 @@
  * (docs/rules/budgets.md#usage-read). What the cells have settled reaches the object within one second, or ten for tenants
  * without caps.
  */
-import { eq } from "drizzle-orm";
+import { and, eq, getTableColumns } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
+import { meanPerDay, runOutOf } from "../../shared/money/run-out.ts";
 import { roundUsd } from "../../shared/money/usd.ts";
-import { type BudgetUsage, budgetUsageSchema } from "../../shared/schema/budget.ts";
-import type { BudgetSubject } from "../../shared/wire/internal-budgets.ts";
+import { type BudgetUsage, budgetUsageSchema, type TenantBudgetUsage } from "../../shared/schema/budget.ts";
+import type { BudgetRead, BudgetSubject } from "../../shared/wire/internal-budgets.ts";
 import { apiKeys, tenants } from "../db/schema/tenancy.ts";
 import { type CellDirectory, callCell, cellOf } from "../kernel/cells/cell-directory.ts";
-import type { VerbContext } from "../kernel/context.ts";
+import type { Page, VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../kernel/paging.ts";
 import { parseId } from "../kernel/parse.ts";
-import { budgetSubject } from "../publish/budget-subjects.ts";
+import { budgetSubject, capped } from "../publish/budget-subjects.ts";
 
 /** Throws 404, 502. */
 export async function getTenantBudgetUsage(
@@ -24,7 +26,7 @@ export async function getTenantBudgetUsage(
   const tenantId = parseId(id);
   const [row] = await withDatabaseErrors(async () => ctx.db.select().from(tenants).where(eq(tenants.id, tenantId)));
   if (row === undefined) throw new GatewayError("not_found");
-  return await readUsage(directory, budgetSubject(row, null));
+  return await readUsage(directory, budgetSubject(row, null), ctx.now().getTime());
 }
 
 /** Throws 404, 502. */
@@ -38,10 +40,49 @@ export async function getKeyBudgetUsage(ctx: VerbContext, directory: CellDirecto
       .where(eq(apiKeys.id, keyId)),
   );
   if (row === undefined) throw new GatewayError("not_found");
-  return await readUsage(directory, budgetSubject(row.tenant, row.key));
+  return await readUsage(directory, budgetSubject(row.tenant, row.key), ctx.now().getTime());
 }
 
-async function readUsage(directory: CellDirectory, subject: BudgetSubject): Promise<BudgetUsage> {
+/** Budgets that are asked about at a time. */
+const ASKED_AT_ONCE = 20;
+
+/** One page of the tenants that have a budget, oldest first. Throws 400, 502. */
+export async function listBudgets(
+  ctx: VerbContext,
+  directory: CellDirectory,
+  query: unknown,
+): Promise<Page<TenantBudgetUsage>> {
+  const page = parsePage(query);
+  const rows = await withDatabaseErrors(async () =>
+    ctx.db
+      .select({ ...getTableColumns(tenants), micros: createdMicros(tenants.created_at) })
+      .from(tenants)
+      .where(and(afterCreated(tenants, page), capped(tenants)))
+      .orderBy(...byCreated(tenants))
+      .limit(page.limit + 1),
+  );
+  const found = toPage(
+    rows,
+    page,
+    (row) => [row.micros, row.id],
+    (row) => row,
+  );
+  const budgets: TenantBudgetUsage[] = [];
+  for (let at = 0; at < found.rows.length; at += ASKED_AT_ONCE)
+    budgets.push(
+      ...(await Promise.all(
+        found.rows.slice(at, at + ASKED_AT_ONCE).map(async (row) => ({
+          tenant_id: row.id,
+          tenant_name: row.name,
+          timezone: row.timezone,
+          ...(await readUsage(directory, budgetSubject(row, null), ctx.now().getTime())),
+        })),
+      )),
+    );
+  return { ...found, rows: budgets };
+}
+
+async function readUsage(directory: CellDirectory, subject: BudgetSubject, nowMs: number): Promise<BudgetUsage> {
   const address = cellOf(directory, {});
   const read = await callCell(address, async () => await directory.cells.budgetUsage(address, subject));
   const { period_start_ms, period_end_ms, used_cost_usd, reserved_cost_usd, remaining_cost_usd, ...rest } = read;
@@ -52,7 +93,39 @@ async function readUsage(directory: CellDirectory, subject: BudgetSubject): Prom
     remaining_cost_usd: remaining_cost_usd === null ? null : roundUsd(remaining_cost_usd),
     period_start: iso(period_start_ms),
     period_end: iso(period_end_ms),
+    ...runOutFields(read, nowMs),
   });
+}
+
+/** When the first of the caps is reached, and what would make it last. */
+function runOutFields(read: BudgetRead, nowMs: number) {
+  const period = { startMs: read.period_start_ms, endMs: read.period_end_ms };
+  const caps = [
+    { by: "tokens", used: read.used_tokens, cap: read.budget_tokens },
+    { by: "cost_usd", used: read.used_cost_usd, cap: read.budget_cost_usd },
+  ] as const;
+  const [first] = caps
+    .flatMap(({ by, used, cap }) => {
+      const runOut = cap === null ? null : runOutOf({ used, cap }, period, nowMs);
+      return runOut === null ? [] : [{ by, ...runOut }];
+    })
+    .toSorted((a, b) => (a.atMs ?? Number.POSITIVE_INFINITY) - (b.atMs ?? Number.POSITIVE_INFINITY));
+  const runsOut = first === undefined || first.atMs === null ? null : first;
+  const usd = meanPerDay(read.used_cost_usd, period, nowMs);
+  return {
+    tokens_per_day: meanPerDay(read.used_tokens, period, nowMs),
+    cost_usd_per_day: usd === null ? null : roundUsd(usd),
+    runs_out_at: iso(runsOut?.atMs ?? null),
+    runs_out_by: runsOut?.by ?? null,
+    limit_to_last: rounded(runsOut, runsOut?.capToLast),
+    per_day_to_last: rounded(runsOut, runsOut?.perDayToLast),
+  };
+}
+
+/** Whole tokens, or USD. */
+function rounded(cap: { readonly by: "tokens" | "cost_usd" } | null, amount: number | null | undefined): number | null {
+  if (cap === null || amount === null || amount === undefined) return null;
+  return cap.by === "tokens" ? Math.ceil(amount) : roundUsd(amount);
 }
 
 function iso(epochMs: number | null): string | null {

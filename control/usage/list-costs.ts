@@ -4,7 +4,7 @@
  */
 import { inArray } from "drizzle-orm";
 import { roundUsd } from "../../shared/money/usd.ts";
-import { costsQuerySchema, type ModelCost } from "../../shared/schema/usage-reads.ts";
+import { costsQuerySchema, type ModelCost } from "../../shared/schema/cost-reads.ts";
 import { models } from "../db/schema/models.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";

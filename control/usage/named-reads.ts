@@ -13,7 +13,7 @@ import { NIL_UUID } from "../../shared/usage/usage-row.ts";
 import { apiKeys, deletedNames, tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { parse } from "../kernel/parse.ts";
+import { parse, refuseIfAny } from "../kernel/parse.ts";
 import type { AnalyticsStore } from "./analytics/store.ts";
 import { readDaily } from "./analytics/usage-daily.ts";
 import { type LedgerRow, readLogs } from "./analytics/usage-logs.ts";
@@ -84,13 +84,26 @@ export async function listDaily(
   analytics: AnalyticsStore,
   input: unknown,
 ): Promise<readonly DailyUsage[]> {
-  const rows = await readDaily(analytics, parse(usageDailyQuerySchema, input), ctx.now().getTime());
+  const query = parse(usageDailyQuerySchema, input);
+  refuseEndpoints(ctx, query);
+  const rows = await readDaily(analytics, query, ctx.now().getTime());
   const names = await namesOf(ctx, rows);
-  return rows.map((row) => {
-    const { tenant_name, key_name, key_prefix, tenant_of_key } = names(row);
-    return { ...row, tenant_name: tenant_name === "" ? tenant_of_key : tenant_name, key_name, key_prefix };
-  });
+  return rows.map((row) => ({ ...row, ...dailyNamesOf(names(row)) }));
 }
+
+/** Throws 400 when a tenant's user asks for endpoints: where a model runs is not theirs to see. */
+export function refuseEndpoints({ isForUser }: VerbContext, { group_by }: { readonly group_by: string }): void {
+  refuseIfAny(
+    isForUser === true && group_by === "endpoint" ? [{ path: "group_by", message: "endpoint is for admins" }] : [],
+  );
+}
+
+/** A row of a key has the name of the key's tenant. */
+export const dailyNamesOf = ({ tenant_name, key_name, key_prefix, tenant_of_key }: Named) => ({
+  tenant_name: tenant_name === "" ? tenant_of_key : tenant_name,
+  key_name,
+  key_prefix,
+});
 
 interface Named {
   readonly tenant_name: string;
@@ -102,7 +115,7 @@ interface Named {
 }
 
 /** The names of each row. Throws 503. */
-async function namesOf(
+export async function namesOf(
   ctx: VerbContext,
   rows: readonly { readonly tenant_id: string; readonly key_id: string }[],
 ): Promise<(row: { readonly tenant_id: string; readonly key_id: string }) => Named> {

@@ -3,6 +3,15 @@
  */
 import { z } from "zod";
 import {
+  costsQuerySchema,
+  dailySpendQuerySchema,
+  dailySpendSchema,
+  modelCostSchema,
+  monthSpendQuerySchema,
+  monthSpendSchema,
+} from "../../shared/schema/cost-reads.ts";
+import { usageHealthQuerySchema, usageHealthSchema } from "../../shared/schema/health-reads.ts";
+import {
   modelUsageSchema,
   type UsageLog,
   usageLogFilterSchema,
@@ -13,13 +22,11 @@ import {
 } from "../../shared/schema/usage.ts";
 import {
   cacheUsageSchema,
-  costsQuerySchema,
   dailyUsageSchema,
   keySummariesQuerySchema,
   keySummaryQuerySchema,
   keySummarySchema,
   keyUsageSchema,
-  modelCostSchema,
   modelSeriesSchema,
   overviewQuerySchema,
   overviewSchema,
@@ -49,7 +56,9 @@ import { getOverview } from "./get-overview.ts";
 import { getStats, statsSchema } from "./get-stats.ts";
 import { getUsageLog } from "./get-usage-log.ts";
 import { listCosts } from "./list-costs.ts";
+import { listUsageHealth } from "./list-usage-health.ts";
 import { listBreakdown, listDaily, listLogs, logPages } from "./named-reads.ts";
+import { getMonthSpend, listDailySpend } from "./spend-reads.ts";
 import {
   getCacheUsage,
   getLogTotals,
@@ -154,6 +163,15 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
     csv: { filename: "usage-daily" },
   }),
   read({
+    path: "/usage/health",
+    summary: "How requests ended and how fast they were, over time or by model, tenant or endpoint",
+    access: own,
+    query: usageHealthQuerySchema,
+    answer: z.array(usageHealthSchema),
+    verb: listUsageHealth,
+    csv: { filename: "usage-health" },
+  }),
+  read({
     path: "/usage/series",
     summary: "Usage over time",
     access: own,
@@ -200,6 +218,23 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
     query: costsQuerySchema,
     answer: z.array(modelCostSchema),
     verb: listCosts,
+  }),
+  read({
+    path: "/costs/daily",
+    summary: "Spend per day, split by tenant, key, model, endpoint, end user or tag",
+    access: own,
+    query: dailySpendQuerySchema,
+    answer: z.array(dailySpendSchema),
+    verb: listDailySpend,
+    csv: { filename: "costs-daily" },
+  }),
+  read({
+    path: "/costs/months",
+    summary: "Spend of this month beside the last one, with a forecast",
+    access: own,
+    query: monthSpendQuerySchema,
+    answer: monthSpendSchema,
+    verb: getMonthSpend,
   }),
   read({
     path: "/overview/summary",

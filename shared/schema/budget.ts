@@ -24,6 +24,29 @@ export const budgetUsageSchema = z
     /** The part that is used, by cap: the larger of tokens and cost, to 4 decimals; null without caps. */
     ratio: z.number().nullable(),
     state: z.enum(["none", "ok", "warned", "exhausted"]),
+    tokens_per_day: z
+      .number()
+      .nullable()
+      .meta({ description: "Mean since the period started. Null: in its first hour, or without a start" }),
+    cost_usd_per_day: z.number().nullable(),
+    runs_out_at: timestamp
+      .nullable()
+      .meta({ description: "When the first limit is reached at this rate. Null: not before the period ends" }),
+    runs_out_by: z.enum(["tokens", "cost_usd"]).nullable().meta({ description: "The limit that is reached first" }),
+    limit_to_last: z
+      .number()
+      .nullable()
+      .meta({ description: "Value of that limit that would last until the period ends at this rate" }),
+    per_day_to_last: z
+      .number()
+      .nullable()
+      .meta({ description: "Use per day, from now on, with which that limit lasts until the period ends" }),
   })
   .meta({ id: "BudgetUsage" });
 export type BudgetUsage = z.infer<typeof budgetUsageSchema>;
+
+/** A row of `GET /budgets`. */
+export const tenantBudgetUsageSchema = z
+  .object({ tenant_id: z.string(), tenant_name: z.string(), timezone: z.string(), ...budgetUsageSchema.shape })
+  .meta({ id: "TenantBudgetUsage" });
+export type TenantBudgetUsage = z.infer<typeof tenantBudgetUsageSchema>;

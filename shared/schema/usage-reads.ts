@@ -7,21 +7,22 @@ import { forOperators } from "../fields/operator-fields.ts";
 import { isCalendarDay } from "../time/timestamp.ts";
 import { NIL_UUID } from "../usage/usage-row.ts";
 import { oneOf, timezone, whenValid } from "./common.ts";
-import { usageFilterFields, usageLogSchema } from "./usage.ts";
+import { notServed, usageFilterFields, usageLogSchema } from "./usage.ts";
 
 /** A whole number of at least 1; a larger one than `max` becomes `max`. */
-const limit = (fallback: number, max: number) =>
+export const limit = (fallback: number, max: number) =>
   z
     .string()
     .regex(/^[1-9]\d{0,14}$/, "must be a whole number of at least 1")
     .prefault(String(fallback))
     .transform((value) => Math.min(Number(value), max));
 
-const bucketMs = z
-  .string()
-  .regex(/^[1-9]\d{0,14}$/, "must be a whole number of milliseconds")
-  .prefault("300000")
-  .transform(Number);
+export const bucketMs = (usual: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/, "must be a whole number of milliseconds")
+    .prefault(usual)
+    .transform(Number);
 
 const day = z
   .string()
@@ -38,15 +39,15 @@ const keyList = z
 const { since_ms, tenant_id, include_internal } = usageFilterFields;
 
 /** Groups by what clients state of a request; only single requests have it (docs/rules/usage-reads.md#groups-of-clients). */
-const CLIENT_GROUPS = ["end_user", "tag"] as const;
+export const CLIENT_GROUPS = ["end_user", "tag"] as const;
 
-const tag_name = z
+export const tag_name = z
   .string()
   .regex(/^[\w.-]{1,64}$/, "must be the name of a tag")
   .optional()
   .meta({ description: "With group_by=tag: the tag whose values are the groups" });
 
-const tagIsNamed = {
+export const tagIsNamed = {
   check: (query: { readonly group_by: string; readonly tag_name?: string | undefined }): boolean =>
     (query.group_by === "tag") === (query.tag_name !== undefined),
   params: {
@@ -79,11 +80,11 @@ export type KeySummariesQuery = z.infer<typeof keySummariesQuerySchema>;
 export const keySummaryQuerySchema = z.object({ since_ms, include_internal });
 
 /** Query of GET /usage/series and its siblings. */
-export const usageSeriesQuerySchema = z.object({ ...usageFilterFields, bucket_ms: bucketMs });
+export const usageSeriesQuerySchema = z.object({ ...usageFilterFields, bucket_ms: bucketMs("300000") });
 export type UsageSeriesQuery = z.infer<typeof usageSeriesQuerySchema>;
 
 /** Days by the clock of a zone (docs/rules/usage-reads.md#days-of-a-zone). */
-const dayFields = {
+export const dayFields = {
   start_day: day.optional(),
   end_day: day.optional(),
   timezone: timezone.optional().meta({ description: "IANA time zone in which days start and end, default UTC" }),
@@ -94,7 +95,7 @@ type Period = Readonly<
 >;
 
 /** A period is named by instants or by days, not by both. */
-const oneKindOfPeriod = {
+export const oneKindOfPeriod = {
   check: ({ since_ms: since, until_ms: until, start_day, end_day, timezone: zone }: Period): boolean =>
     [since, until].every((value) => value === undefined) ||
     [start_day, end_day, zone].every((value) => value === undefined),
@@ -118,19 +119,6 @@ export const usageBreakdownQuerySchema = z
   .refine(tagIsNamed.check, tagIsNamed.params);
 export type UsageBreakdownQuery = z.infer<typeof usageBreakdownQuerySchema>;
 
-/** Query of GET /costs. */
-export const costsQuerySchema = z
-  .object({
-    ...usageFilterFields,
-    ...dayFields,
-    group_by: oneOf(["model", ...CLIENT_GROUPS]).prefault("model"),
-    tag_name,
-    limit: limit(1_000, 10_000),
-  })
-  .refine(oneKindOfPeriod.check, oneKindOfPeriod.params)
-  .refine(tagIsNamed.check, tagIsNamed.params);
-export type CostsQuery = z.infer<typeof costsQuerySchema>;
-
 /** Query of GET /usage/cache. */
 export const usageFilterQuerySchema = z.object(usageFilterFields);
 export type UsageFilterQuery = z.infer<typeof usageFilterQuerySchema>;
@@ -139,35 +127,36 @@ export type UsageFilterQuery = z.infer<typeof usageFilterQuerySchema>;
 export const overviewQuerySchema = z.object({ since_ms, include_internal });
 export type OverviewQuery = z.infer<typeof overviewQuerySchema>;
 
-const DAILY_GROUPS = ["day", "tenant", "key", "model", "key_model", ...CLIENT_GROUPS] as const;
+const DAILY_GROUPS = ["day", "tenant", "key", "model", "key_model", "endpoint", ...CLIENT_GROUPS] as const;
 export type DailyGroup = (typeof DAILY_GROUPS)[number];
+
+/** Whose usage a read by days is about. */
+export const dailyFilter = {
+  tenant_id,
+  key_id: keyList.optional(),
+  model: usageFilterFields.model,
+  include_internal,
+  tag_name,
+};
 
 /** Query of GET /usage/daily. */
 export const usageDailyQuerySchema = z
-  .object({
-    ...dayFields,
-    tenant_id,
-    key_id: keyList.optional(),
-    model: usageFilterFields.model,
-    include_internal,
-    group_by: oneOf(DAILY_GROUPS).prefault("day"),
-    tag_name,
-  })
+  .object({ ...dayFields, ...dailyFilter, group_by: oneOf(DAILY_GROUPS).prefault("day") })
   .refine(tagIsNamed.check, tagIsNamed.params);
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
 
-const count = z.number().int();
+export const count = z.number().int();
 const errors = count.meta({ description: "Requests with a status of 400 or higher" });
-const usdField = () => z.number().meta({ description: "USD, rounded to 9 decimals" });
-const usd = usdField();
+export const usdField = () => z.number().meta({ description: "USD, rounded to 9 decimals" });
+export const usd = usdField();
 const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
-const clientGroup = {
+export const clientGroup = {
   end_user: z.string().meta({ description: "Empty if not grouped by end user, or if the client names none" }),
   tag_value: z
     .string()
     .meta({ description: "Value of the tag `tag_name`. Empty if not grouped by it, or without the tag" }),
 };
-const energy = { energy_wh: z.number(), energy_cost_usd: forOperators(usdField()), co2_g: z.number() };
+export const energy = { energy_wh: z.number(), energy_cost_usd: forOperators(usdField()), co2_g: z.number() };
 
 /** A row of GET /usage: it has the fields that the read groups by, not the others. */
 export const usageTotalsSchema = z
@@ -179,12 +168,13 @@ export const usageTotalsSchema = z
     tag_value: z.string().optional(),
     ...totals,
     errors,
+    ...notServed,
   })
   .meta({ id: "UsageTotals" });
 export type UsageTotals = z.infer<typeof usageTotalsSchema>;
 
 export const keyUsageSchema = z
-  .object({ key_id: z.string(), tenant_id: z.string(), ...totals, errors })
+  .object({ key_id: z.string(), tenant_id: z.string(), ...totals, errors, ...notServed })
   .meta({ id: "KeyUsage" });
 export type KeyUsage = z.infer<typeof keyUsageSchema>;
 
@@ -203,7 +193,14 @@ export const keySummarySchema = z
 export type KeySummary = z.infer<typeof keySummarySchema>;
 
 export const usageSeriesSchema = z
-  .object({ bucket_ms: count, errors: count, ...totals, avg_ttft_ms: z.number(), p50_ttft_ms: z.number() })
+  .object({
+    bucket_ms: count,
+    errors: count,
+    ...notServed,
+    ...totals,
+    avg_ttft_ms: z.number(),
+    p50_ttft_ms: z.number(),
+  })
   .meta({ id: "UsageBucket" });
 export type UsageBucket = z.infer<typeof usageSeriesSchema>;
 
@@ -240,6 +237,7 @@ export const usageBreakdownSchema = z
         "Requests with a status of 2xx or 3xx. If there are more than `cache_hits` and the cost is 0, no price was set",
     }),
     error_requests: errors,
+    ...notServed,
     cache_hits: count.meta({ description: "Requests answered by the response cache, at no cost" }),
     ...energy,
     gen_tokens_per_sec: z.number(),
@@ -260,21 +258,6 @@ export const cacheUsageSchema = z
   })
   .meta({ id: "CacheUsage" });
 export type CacheUsage = z.infer<typeof cacheUsageSchema>;
-
-export const modelCostSchema = z
-  .object({
-    model: z.string(),
-    ...clientGroup,
-    requests: count,
-    input_tokens: count,
-    output_tokens: count,
-    input_cost: usd.meta({ description: "At current prices, for information" }),
-    output_cost: usd.meta({ description: "At current prices, for information" }),
-    total_cost: usd.meta({ description: "Sum of the cost recorded for each request" }),
-    ...energy,
-  })
-  .meta({ id: "ModelCost" });
-export type ModelCost = z.infer<typeof modelCostSchema>;
 
 export const overviewSchema = z
   .object({
@@ -297,13 +280,19 @@ const percentile = z
   .meta({ description: "From 2xx and 3xx rows of the last 400 days, within 1%. Null if there were none" });
 
 /** The percentiles of a time. */
-const percentiles = <const Name extends string>(name: Name) =>
+export const percentiles = <const Name extends string>(name: Name) =>
   ({ [`p50_${name}`]: percentile, [`p95_${name}`]: percentile, [`p99_${name}`]: percentile }) as Record<
     `p50_${Name}` | `p95_${Name}` | `p99_${Name}`,
     typeof percentile
   >;
 
-const dailyNames = {
+export const endpointName = forOperators(
+  z.string().meta({
+    description:
+      "Name of the endpoint of `model` that was called last. Empty: its own base URL, no call (then without a model), or not grouped by it",
+  }),
+);
+export const dailyNames = {
   tenant_name: z.string().meta({
     description: "Name of the tenant, or of the key's tenant. Empty if it was deleted or rows are not grouped by it",
   }),
@@ -317,11 +306,13 @@ export const dailyUsageSchema = z
     tenant_id: z.string().meta({ description: `${NIL_UUID} if not grouped by tenant` }),
     key_id: z.string().meta({ description: `${NIL_UUID} if not grouped by key` }),
     model: z.string(),
+    endpoint: endpointName,
     ...clientGroup,
     ...dailyNames,
     requests: count,
     success_requests: count,
     error_requests: count,
+    ...notServed,
     input_tokens: count,
     output_tokens: count,
     total_tokens: count,

@@ -35,7 +35,9 @@ export const usageLogFilterSchema = z.object({
     .regex(/^[\w.-]{1,64}=[ -+\--~]{1,128}$/, "must be a tag in the form name=value")
     .optional()
     .meta({ description: "A tag that the request has, as name=value" }),
-  status: oneOf(["success", "error"]).optional(),
+  status: oneOf(["success", "error", "refused", "failed", "left"])
+    .optional()
+    .meta({ description: "error: a status of 400 or higher. It is refused, failed or left" }),
   request_id: z
     .string()
     .regex(/^[0-9a-fA-F-]{1,36}$/, "must be the start of a UUID")
@@ -90,11 +92,20 @@ export const usageLogSchema = z
   .meta({ id: "UsageLogEntry" });
 export type UsageLog = z.infer<typeof usageLogSchema>;
 
+const ended = (description: string) => z.number().int().meta({ description });
+/** How requests ended that were not served (docs/rules/usage-reads.md#outcomes); a request is at most one of them. */
+export const notServed = {
+  refused_requests: ended("Refused: by a limit, a rule, or as invalid"),
+  failed_requests: ended("Failed at the upstream or the gateway, also in the middle of a stream"),
+  left_requests: ended("The client left before its answer ended"),
+};
+
 /** Answer of GET /usage/logs/totals: sums of the rows that GET /usage/logs lists for the same filters. */
 export const usageLogTotalsSchema = z
   .object({
     requests: z.number().int(),
     errors: z.number().int().meta({ description: "Requests with a status of 400 or higher" }),
+    ...notServed,
     input_tokens: z.number().int(),
     output_tokens: z.number().int(),
     total_tokens: z.number().int(),

@@ -141,7 +141,8 @@ describe("the list of requests", () => {
     const [first, last] = [[...days].at(-1), [...days][0]];
     await page.goto(`/logs?tenant_id=${minted.tenant.id}&zone=browser&period=${first}..${last}`);
     await totals(page).getByText("5 requests").waitFor();
-    await totals(page).getByText("2 failed").waitFor();
+    await totals(page).getByText("2 refused").waitFor();
+    await totals(page).getByText("0 failed").waitFor();
     expect(await totals(page).textContent()).toContain(label);
     const link = (await page.getByRole("link", { name: "CSV", exact: true }).getAttribute("href")) ?? "";
     const csv = await (await context.request.get(`${url}${link}`)).text();

@@ -132,7 +132,15 @@ const PAGES: readonly ListedPage[] = [
   },
   { name: "users", as: "admin", path: "/users", isThere: listed("People who have signed in") },
   { name: "audit", as: "admin", path: "/audit", isThere: listed("Changes, newest first") },
-  { name: "reports", as: "admin", path: "/reports?show=tokens", isThere: heading("Reports") },
+  { name: "costs", as: "admin", path: "/reports?show=tokens", isThere: heading("Costs") },
+  { name: "costs of the own tenant", as: "user", path: "/reports", isThere: heading("Costs") },
+  { name: "service health", as: "admin", path: "/service", isThere: heading("Service health") },
+  {
+    name: "service health of the own tenant",
+    as: "user",
+    path: "/service?period=90d",
+    isThere: heading("Service health"),
+  },
   {
     name: "statement",
     as: "user",

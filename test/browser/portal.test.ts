@@ -172,7 +172,7 @@ it("a model without a price is said to have none, and never to be free", async (
     (rows) => rows.length === 1,
   );
   await page.goto("/portal");
-  await page.getByText("0 refused or failed, no price").waitFor();
+  await page.getByText("0 refused, 0 failed, no price").waitFor();
   await page.goto("/portal/models");
   await page.getByRole("row", { name: model }).getByText("No price set").waitFor();
   for (const path of ["/portal/models", "/portal/usage", "/reports", "/logs", `/keys?key_id=${key.id}`]) {

@@ -57,15 +57,21 @@ it("opens a model and a tenant on their last day: requests, failures, spend, and
       .last();
   await page.goto(`/tenants/${minted.tenant.id}`);
   await tile("Requests, 24 h").getByText("2", { exact: true }).waitFor();
-  await tile("Refused or failed, 24 h").getByText("Last: 400 ").waitFor();
+  await tile("Requests, 24 h").getByText("1 refused, 0 left", { exact: true }).waitFor();
+  await tile("Failed, 24 h").getByText("0", { exact: true }).waitFor();
   await tile("Budget left")
     .getByText(/^(99\.9|100)%$/)
     .waitFor();
   await tile("Running now").getByText("0 waiting").waitFor();
   await page.goto(`/models/${minted.model.id}`);
   await tile("Spend, 24 h").getByText(/^\$\d/).waitFor();
-  await tile("Refused or failed, 24 h").getByRole("link").click();
-  await page.waitForURL((url) => url.pathname === "/logs" && url.searchParams.get("model") === minted.model.model_name);
+  await tile("Failed, 24 h").getByRole("link").click();
+  await page.waitForURL(
+    ({ pathname, searchParams }) =>
+      pathname === "/logs" &&
+      searchParams.get("model") === minted.model.model_name &&
+      searchParams.get("status") === "failed",
+  );
   expect(problems()).toEqual([]);
 });
 

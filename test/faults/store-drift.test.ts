@@ -43,21 +43,21 @@ it("raises an alert, holds rows back, and stores them whole when the doctor's st
     };
     await gateway.row(minted.tenant.id, await served());
 
-    await call(place, "ALTER TABLE gateway.usage_raw DROP COLUMN attempts", {}, null);
+    await call(place, "ALTER TABLE gateway.usage_raw DROP COLUMN upstream_model", {}, null);
     const request = await served();
     const alert = await waitFor(
       async () => (await firingAlerts(stack)).find(({ key }) => key === "analytics_schema_changed"),
       (found) => found !== undefined,
     );
-    expect(alert?.detail).toBe("usage_raw.attempts is missing; gateway doctor says what to run");
+    expect(alert?.detail).toBe("usage_raw.upstream_model is missing; gateway doctor says what to run");
     const stored = `SELECT count() FROM gateway.usage_raw WHERE request_id = '${request}'`;
     expect((await call(place, stored, {}, null)).trim()).toBe("0");
 
     const { findings } = await analyticsExamination(place, 30_000).run(AbortSignal.timeout(30_000));
     const finding = findings.find(({ state }) => state === "failure");
-    expect(finding?.detail).toMatch(/^usage_raw\.attempts is missing/);
+    expect(finding?.detail).toMatch(/^usage_raw\.upstream_model is missing/);
     await call(place, finding?.fix?.replace(/^run /, "") ?? "", {}, null);
-    expect(await gateway.row(minted.tenant.id, request)).toMatchObject({ attempts: 1 });
+    expect(await gateway.row(minted.tenant.id, request)).toMatchObject({ upstream_model: "plain" });
   } finally {
     await stack.stop();
     await clickhouse.close();

@@ -1,6 +1,6 @@
 /** The used part of a budget, as the budget objects count it (docs/rules/budgets.md#usage-read). */
 import { describe, expect, it } from "vitest";
-import type { BudgetUsage } from "../../shared/schema/budget.ts";
+import type { BudgetUsage, TenantBudgetUsage } from "../../shared/schema/budget.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -9,6 +9,7 @@ const fixture = useGateway();
 /** One request to the test upstream: 11 input tokens, 22 output tokens, at 0.001 and 0.01 USD. */
 const TOKENS = 33;
 const USD = 0.231;
+const DAY_MS = 86_400_000;
 const START = "2026-01-02T03:04:05.000Z";
 const NONE = {
   budget_period: null,
@@ -24,6 +25,12 @@ const NONE = {
   remaining_cost_usd: null,
   ratio: null,
   state: "none",
+  tokens_per_day: null,
+  cost_usd_per_day: null,
+  runs_out_at: null,
+  runs_out_by: null,
+  limit_to_last: null,
+  per_day_to_last: null,
 };
 
 async function ofTenant({ tenant }: Minted): Promise<BudgetUsage> {
@@ -71,8 +78,20 @@ describe.concurrent("the usage of a budget", () => {
     await fixture.gateway.must("PATCH", `${path}/budget`, budget);
     await serve(minted);
     await serve(minted);
-    const usage = await settled(async () => await ofTenant(minted), 2 * TOKENS);
+    const { tokens_per_day, cost_usd_per_day, runs_out_at, limit_to_last, per_day_to_last, ...usage } = await settled(
+      async () => await ofTenant(minted),
+      2 * TOKENS,
+    );
+    const daysOver = (Date.now() - Date.parse(START)) / DAY_MS;
+    const daysLeft = (Date.parse(active_until) - Date.now()) / DAY_MS;
+    // a fifth of the money is used, so it lasts four times as long as it has lasted
+    expect((Date.parse(runs_out_at ?? "") - Date.now()) / DAY_MS).toBeCloseTo(4 * daysOver, 1);
+    expect(tokens_per_day).toBeCloseTo((2 * TOKENS) / daysOver, 3);
+    expect(cost_usd_per_day).toBeCloseTo((2 * USD) / daysOver, 5);
+    expect(limit_to_last).toBeCloseTo(2 * USD + ((2 * USD) / daysOver) * daysLeft, 2);
+    expect(per_day_to_last).toBeCloseTo(1.848 / daysLeft, 5);
     expect(usage).toEqual({
+      runs_out_by: "cost_usd",
       budget_period: "term",
       period_start: START,
       period_end: active_until,
@@ -86,6 +105,13 @@ describe.concurrent("the usage of a budget", () => {
       remaining_cost_usd: 1.848,
       ratio: 0.2,
       state: "ok",
+    });
+    const listed = await fixture.gateway.must<readonly TenantBudgetUsage[]>("GET", "/budgets?limit=1000");
+    expect(listed.find(({ tenant_id }) => tenant_id === minted.tenant.id)).toMatchObject({
+      tenant_name: minted.tenant.name,
+      timezone: "UTC",
+      used_tokens: 2 * TOKENS,
+      runs_out_by: "cost_usd",
     });
     await fixture.gateway.must("PATCH", `${path}/budget`, { ...budget, budget_tokens: 80 });
     expect(await ofTenant(minted)).toMatchObject({ remaining_tokens: 14, ratio: 0.825, state: "warned" });

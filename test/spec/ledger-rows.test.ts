@@ -1,8 +1,9 @@
 /** The fields of a row of the ledger (docs/rules/settlement-and-rows.md#rows), and the rows that reads leave out. */
 import { describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { ModelCost } from "../../shared/schema/cost-reads.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
-import type { DailyUsage, ModelCost } from "../../shared/schema/usage-reads.ts";
+import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
 import { useGateway } from "../harness/fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

@@ -51,7 +51,7 @@ export function BudgetState({
 
 function Figures({ usage, zone }: { readonly usage: BudgetUsage; readonly zone: string }) {
   const nowMs = useNow(MINUTE_MS);
-  const { tone, title, sentences } = explainBudget(usage, zone, nowMs);
+  const { tone, title, sentences, outlook } = explainBudget(usage, zone, nowMs);
   const sinceMs = instantOf(usage.period_start);
   return (
     <Stack>
@@ -81,6 +81,7 @@ function Figures({ usage, zone }: { readonly usage: BudgetUsage; readonly zone: 
           />
         </div>
       </div>
+      {outlook !== null && <p>{outlook}</p>}
       {sinceMs !== null && (
         <p className={classes["since"]}>
           {text("since", { instant: formatInstant(zone, sinceMs, "minute"), zone: zoneLabel(zone, sinceMs) })}

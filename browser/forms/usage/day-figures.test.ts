@@ -6,11 +6,14 @@ import { BUCKET_MS, dayFigures, daySummary } from "./day-figures.ts";
 const NOW_MS = Date.parse("2026-11-23T10:20:00Z");
 const CURRENT_MS = Date.parse("2026-11-23T10:15:00Z");
 
-function bucket(bucket_ms: number, requests: number, errors: number): UsageBucket {
+function bucket(bucket_ms: number, requests: number, failed: number): UsageBucket {
   return {
     bucket_ms,
     requests,
-    errors,
+    errors: failed,
+    refused_requests: 0,
+    failed_requests: failed,
+    left_requests: 0,
     input_tokens: 0,
     output_tokens: 0,
     total_tokens: 10 * requests,
@@ -23,7 +26,7 @@ function bucket(bucket_ms: number, requests: number, errors: number): UsageBucke
 describe("the last 24 hours", () => {
   it("are summed, and drawn by quarters of an hour with the current one last", () => {
     const figures = dayFigures([bucket(CURRENT_MS - 95 * BUCKET_MS, 4, 1), bucket(CURRENT_MS, 6, 6)], NOW_MS);
-    expect(figures).toMatchObject({ requests: 10, errors: 7, errorShare: 0.7, tokens: 100 });
+    expect(figures).toMatchObject({ requests: 10, failed: 7, failedShare: 0.7, tokens: 100 });
     const { requests, firstTokenMs } = figures.lines;
     expect({ length: requests.length, first: requests[0], second: requests[1], last: requests[95] }).toEqual({
       length: 96,
@@ -42,8 +45,8 @@ describe("the last 24 hours", () => {
     expect(dayFigures([bucket(CURRENT_MS - 96 * BUCKET_MS, 3, 0)], NOW_MS).requests).toBe(3);
   });
 
-  it("without requests have no share of errors", () => {
-    expect(dayFigures([], NOW_MS)).toMatchObject({ requests: 0, errorShare: null });
+  it("without requests have no share of failures", () => {
+    expect(dayFigures([], NOW_MS)).toMatchObject({ requests: 0, failedShare: null });
   });
 });
 

@@ -9,13 +9,15 @@ const BUCKETS = 96;
 /** Sums of the last 24 hours, and the line of each by quarters of an hour, the oldest first. */
 interface DayFigures {
   readonly requests: number;
-  readonly errors: number;
+  readonly refused: number;
+  readonly failed: number;
+  readonly left: number;
   /** Null: there were no requests. */
-  readonly errorShare: number | null;
+  readonly failedShare: number | null;
   readonly tokens: number;
   readonly lines: {
     readonly requests: readonly number[];
-    readonly errors: readonly number[];
+    readonly failed: readonly number[];
     readonly tokens: readonly number[];
     readonly costUsd: readonly number[];
     /** Median time to the first token, ms; null: nothing succeeded in this quarter. */
@@ -33,15 +35,17 @@ export function dayFigures(buckets: readonly UsageBucket[], nowMs: number): DayF
   const lastMs = Math.floor(nowMs / BUCKET_MS) * BUCKET_MS;
   const quarters = Array.from({ length: BUCKETS }, (_, at) => byStart.get(lastMs - (BUCKETS - 1 - at) * BUCKET_MS));
   const requests = sum((bucket) => bucket.requests);
-  const errors = sum((bucket) => bucket.errors);
+  const failed = sum((bucket) => bucket.failed_requests);
   return {
     requests,
-    errors,
-    errorShare: requests > 0 ? errors / requests : null,
+    refused: sum((bucket) => bucket.refused_requests),
+    failed,
+    left: sum((bucket) => bucket.left_requests),
+    failedShare: requests > 0 ? failed / requests : null,
     tokens: sum((bucket) => bucket.total_tokens),
     lines: {
       requests: quarters.map((bucket) => bucket?.requests ?? 0),
-      errors: quarters.map((bucket) => bucket?.errors ?? 0),
+      failed: quarters.map((bucket) => bucket?.failed_requests ?? 0),
       tokens: quarters.map((bucket) => bucket?.total_tokens ?? 0),
       costUsd: quarters.map((bucket) => bucket?.cost_usd ?? 0),
       firstTokenMs: quarters.map((bucket) =>

@@ -33,7 +33,7 @@ export function DayTiles({ filter, children }: DayTilesProps) {
   const failures = useQuery(
     read(
       "/api/v1/usage/logs",
-      { params: { query: { ...filter, status: "error", limit: "1" } } },
+      { params: { query: { ...filter, status: "failed", limit: "1" } } },
       { everyMs: FAILURE_EVERY_MS, keepsOld: false },
     ),
   );
@@ -49,25 +49,25 @@ export function DayTiles({ filter, children }: DayTilesProps) {
         label={text("requests24h")}
         isLoading={series.isPending}
         value={formatShortCount(day?.requests)}
-        note={text("tokens24h", { tokens: formatShortCount(day?.tokens) })}
+        note={text("refused24h", { refused: formatShortCount(day?.refused), left: formatShortCount(day?.left) })}
         target={pageTarget("/logs", filter)}
         line={line(text("requestsLine"), day?.lines.requests)}
       />
       <FigureTile
         label={text("failed24h")}
         isLoading={series.isPending}
-        value={formatShortCount(day?.errors)}
+        value={formatShortCount(day?.failed)}
         note={
           last === undefined ? (
-            text("failedShare", { share: formatShare(day?.errorShare) })
+            text("failedShare", { share: formatShare(day?.failedShare) })
           ) : (
             <>
               {text("lastFailure", { status: last.status_code, code: last.error_code })} <Age at={last.ts_ms} />
             </>
           )
         }
-        target={pageTarget("/logs", { ...filter, status: "error" })}
-        line={line(text("failedLine"), day?.lines.errors)}
+        target={pageTarget("/logs", { ...filter, status: "failed" })}
+        line={line(text("failedLine"), day?.lines.failed)}
       />
       <FigureTile
         label={text("spend24h")}

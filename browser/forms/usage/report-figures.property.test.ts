@@ -9,7 +9,8 @@ const NAMES = Object.keys(reportTotals([])) as readonly (keyof ReportFigures)[];
 const row = (change: Partial<Parameters<typeof reportFigures>[0]> = {}) => ({
   requests: 2,
   success_requests: 2,
-  error_requests: 0,
+  refused_requests: 0,
+  failed_requests: 0,
   cache_hits: 0,
   input_tokens: 10,
   output_tokens: 20,
@@ -64,11 +65,11 @@ describe("reportFigures", () => {
   it("knows that refusals and answers from the cache cost nothing", () => {
     const free = { cost_usd: 0, energy_wh: 0, energy_cost_usd: 0, co2_g: 0 };
     expect(reportFigures(row({ ...free, cache_hits: 2 }))).toMatchObject({ costUsd: 0, energyWh: 0, co2Grams: 0 });
-    expect(reportFigures(row({ ...free, success_requests: 0, error_requests: 2, total_tokens: 0 })).costUsd).toBe(0);
+    expect(reportFigures(row({ ...free, success_requests: 0, failed_requests: 2, total_tokens: 0 })).costUsd).toBe(0);
   });
 
   it("does not know what a stream that was left has cost without a price", () => {
-    expect(reportFigures(row({ success_requests: 0, error_requests: 2, cost_usd: 0 })).costUsd).toBeNull();
+    expect(reportFigures(row({ success_requests: 0, failed_requests: 2, cost_usd: 0 })).costUsd).toBeNull();
   });
 
   it("knows energy that costs nothing", () => {

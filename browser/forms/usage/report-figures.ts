@@ -9,7 +9,8 @@ type Counted = Pick<
   Records["DailyUsage"],
   | "requests"
   | "success_requests"
-  | "error_requests"
+  | "refused_requests"
+  | "failed_requests"
   | "cache_hits"
   | "input_tokens"
   | "output_tokens"
@@ -24,7 +25,8 @@ type Counted = Pick<
 /** Null: not known. */
 export interface ReportFigures {
   readonly requests: number | null;
-  readonly errors: number | null;
+  readonly refused: number | null;
+  readonly failed: number | null;
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly tokens: number | null;
@@ -38,7 +40,8 @@ export interface ReportFigures {
 /** The decimals with which the API rounds each figure (docs/rules/usage-reads.md#money): adding up in these loses none. */
 const DECIMALS: Readonly<Record<keyof ReportFigures, number>> = {
   requests: 0,
-  errors: 0,
+  refused: 0,
+  failed: 0,
   inputTokens: 0,
   outputTokens: 0,
   tokens: 0,
@@ -59,7 +62,8 @@ export function reportFigures(row: Counted): ReportFigures {
   const unlessNothing = (amount: number | undefined): number | null => (amount === 0 && isWork ? null : finite(amount));
   return {
     requests: finite(row.requests),
-    errors: finite(row.error_requests),
+    refused: finite(row.refused_requests),
+    failed: finite(row.failed_requests),
     inputTokens: finite(row.input_tokens),
     outputTokens: finite(row.output_tokens),
     tokens: finite(row.total_tokens),

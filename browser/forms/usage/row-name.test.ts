@@ -10,6 +10,9 @@ const row = {
   key_name: "web",
   key_prefix: "sk-abc",
   model: "llama",
+  endpoint: "gpu-1",
+  end_user: "u-1",
+  tag_value: "search",
 };
 
 it.each([
@@ -20,6 +23,13 @@ it.each([
   ["key", { key_name: "", key_prefix: "" }, "0c7f8f7e (deleted)"],
   ["tenant", {}, "Acme"],
   ["tenant", { tenant_name: "" }, "7a1f4c1e (deleted)"],
+  ["endpoint", {}, "llama, gpu-1"],
+  ["endpoint", { endpoint: "" }, "llama, own address"],
+  ["endpoint", { model: "", endpoint: "" }, "(no upstream call)"],
+  ["end_user", {}, "u-1"],
+  ["end_user", { end_user: "" }, "(no end user)"],
+  ["tag", {}, "search"],
+  ["tag", { tag_value: "" }, "(without the tag)"],
 ] as const)("by %s, with %j", (by, change, name) => {
   expect(rowName({ ...row, ...change }, by)).toBe(name);
 });

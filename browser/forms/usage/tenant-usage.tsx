@@ -97,12 +97,13 @@ function Uses({ group, label, head, query }: UsesProps) {
 
 const FIGURES = {
   requests: ({ requests }: Usage) => requests,
-  errors: ({ error_requests }: Usage) => error_requests,
+  refused: ({ refused_requests }: Usage) => refused_requests,
+  failed: ({ failed_requests }: Usage) => failed_requests,
   inputTokens: ({ input_tokens }: Usage) => input_tokens,
   outputTokens: ({ output_tokens }: Usage) => output_tokens,
   cost: (row: Usage) => reportFigures(row).costUsd,
 };
-const SHOWN = ["requests", "errors", "inputTokens", "outputTokens", "cost"] as const;
+const SHOWN = ["requests", "refused", "failed", "inputTokens", "outputTokens", "cost"] as const;
 
 function columnsOf(): readonly ListColumn<Usage>[] {
   return SHOWN.map((id) => ({

@@ -136,7 +136,8 @@ function UsageDays({ rows, zone, range: { fromMs, toMs }, csv }: UsageDaysProps)
     <Stack>
       <Grid>
         <Tile label={text("requests")} value={formatCount(totals.requests)} />
-        <Tile label={text("errors")} value={formatCount(totals.errors)} />
+        <Tile label={text("failed")} value={formatCount(totals.failed)} />
+        <Tile label={text("refused")} value={formatCount(totals.refused)} />
         <Tile label={text("tokens")} value={formatCount(totals.tokens)} />
         <Tile label={text("cost")} value={<Usd usd={totals.costUsd} />} />
         <Tile label={text("cacheHits")} value={formatCount(totals.cacheHits)} />

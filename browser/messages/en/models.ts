@@ -16,7 +16,7 @@ export const modelsTexts = {
   price: "In / out per 1M tokens",
   free: "–",
   requests24h: "Requests, 24 h",
-  errors24h: "Errors, 24 h",
+  failed24h: "Failed, 24 h",
   created: "Created",
   empty: "No models yet",
   emptyText: "A model is a name that clients send, and the upstream that serves it.",

@@ -58,7 +58,7 @@ export const portalTexts = {
   modelsTile: "Responding models",
   modelsNote: "of {count} that you can use",
   today: "Requests today",
-  todayNote: "{errors} refused or failed, {cost}",
+  todayNote: "{refused} refused, {failed} failed, {cost}",
   budget: "Budget",
   left: "Budget left",
   noCap: "No limit",

@@ -22,6 +22,7 @@ export const tenantsTexts = {
   perTerm: "{cap} per term",
   perLifetime: "{cap} in total",
   exhausted: "Used up",
+  runsOut: "· runs out {when}",
   low: "Low",
   createdAt: "Created",
   change: "Change",

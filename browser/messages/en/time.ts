@@ -8,6 +8,8 @@ export const timeTexts = {
   period7d: "Last 7 days",
   period30d: "Last 30 days",
   periodMonth: "This month",
+  period90d: "Last 90 days",
+  periodLastMonth: "Last month",
   periodDay: "{day}",
   periodDays: "{from} to {to}",
   problemFrom: "Enter the first day as YYYY-MM-DD.",

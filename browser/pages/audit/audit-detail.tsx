@@ -1,3 +1,4 @@
+import { type AuditEntry, ObjectLink, type ObjectNames } from "../../forms/audit/audit-words.tsx";
 import { Difference } from "../../forms/history/difference.tsx";
 import { auditTexts } from "../../messages/en/audit.ts";
 import { texts } from "../../messages/texts.ts";
@@ -5,7 +6,6 @@ import { formatInstant, instantOf } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Facts, Row } from "../../ui/layout.tsx";
-import { type AuditEntry, ObjectLink, type ObjectNames } from "./audit-words.tsx";
 
 const text = texts("audit", auditTexts);
 

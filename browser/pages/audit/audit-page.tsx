@@ -1,10 +1,11 @@
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { AUDIT_ENTITIES } from "../../../shared/schema/audit-entities.ts";
-import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
+import classes from "../../forms/audit/audit-words.module.css";
+import { type AuditEntry, actionText, kindText, ObjectLink, type ObjectNames } from "../../forms/audit/audit-words.tsx";
+import { useObjectNames } from "../../forms/audit/use-object-names.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { changesText } from "../../forms/history/changes.ts";
@@ -25,8 +26,6 @@ import { Empty } from "../../ui/states.tsx";
 import { AuditDetail } from "./audit-detail.tsx";
 import { AUDIT_FILTERS, auditPeriod, auditQuery } from "./audit-query.ts";
 import type { AuditSearch } from "./audit-search.ts";
-import classes from "./audit-words.module.css";
-import { type AuditEntry, actionText, kindText, ObjectLink, type ObjectNames } from "./audit-words.tsx";
 
 const text = texts("audit", auditTexts);
 const pageText = texts("pages", pageTexts);
@@ -34,7 +33,6 @@ const route = getRouteApi("/signed-in/admin/audit");
 const AUDIT_PATH = "/api/v1/audit";
 const EVERY_MS = 20_000;
 const HOUR_MS = 3_600_000;
-const NAMES_MAX = "1000";
 const PERIODS = ["24h", "7d", "30d", "month"] as const;
 
 type Change = { readonly [N in keyof AuditSearch]?: AuditSearch[N] | undefined };
@@ -64,7 +62,7 @@ function Changes() {
   const query = auditQuery(search, zone, useNow(HOUR_MS));
   const entries = useList<AuditEntry>(AUDIT_PATH, query, { everyMs: EVERY_MS });
   const rows = entries.data;
-  const names = useNames();
+  const names = useObjectNames();
   const columns = useMemo(() => columnsOf(zone, names), [zone, names]);
   const view = useListView({ rows, columns });
   const change = (changed: Change): void => void navigate({ search: (before) => changedSearch(before, changed) });
@@ -171,17 +169,6 @@ function AuditFilters({ search, onChange, onClear }: AuditFiltersProps) {
         )}
       </Filters>
     </search>
-  );
-}
-
-/** What tenants and keys are called, as many as one page of each list has. */
-function useNames(): ObjectNames {
-  const query = { limit: NAMES_MAX };
-  const { data: tenants } = useQuery(read("/api/v1/tenants", { params: { query } }));
-  const { data: keys } = useQuery(read("/api/v1/keys", { params: { query } }));
-  return useMemo(
-    () => new Map([...(tenants ?? []), ...(keys ?? [])].map(({ id, name }) => [id, name])),
-    [tenants, keys],
   );
 }
 

@@ -20,6 +20,9 @@ const STATUSES: readonly Choice[] = [
   ALL,
   { value: "success", label: text("success") },
   { value: "error", label: text("error") },
+  { value: "refused", label: text("statusRefused") },
+  { value: "failed", label: text("statusFailed") },
+  { value: "left", label: text("statusLeft") },
 ];
 const ERROR_CODES: readonly Choice[] = [
   ALL,

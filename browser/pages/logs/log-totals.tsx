@@ -38,7 +38,8 @@ export function LogTotals({ query, isListed }: LogTotalsProps) {
         </span>
       )}
       <strong>{text("total", { requests: sums?.requests ?? Number.NaN })}</strong>
-      <span>{text("totalErrors", { errors: sums?.errors ?? Number.NaN })}</span>
+      <span>{text("totalFailed", { failed: sums?.failed_requests ?? Number.NaN })}</span>
+      <span>{text("totalRefused", { refused: sums?.refused_requests ?? Number.NaN })}</span>
       <span>{text("totalTokens", { tokens: formatCount(sums?.total_tokens) })}</span>
       <span>
         <Usd usd={sumCostUsd(sums)} />

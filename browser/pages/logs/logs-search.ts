@@ -54,7 +54,7 @@ export const logsSearch = searchParams({
   tenant_id: textParam(40),
   key_id: textParam(40),
   model: textParam(NAME_MAX),
-  status: choiceParam(["success", "error"]),
+  status: choiceParam(["success", "error", "refused", "failed", "left"]),
   error_code: textParam(100),
   admission: choiceParam(keysOf(ADMISSION_TEXTS)),
   cache_status: choiceParam(keysOf(CACHE_TEXTS)),

@@ -20,9 +20,9 @@ const NOTHING = { live: undefined, used: undefined, attention: undefined };
 describe("the rows of models", () => {
   it("have zeros where nobody asked, and nothing known where nothing was read", () => {
     const models = [model("a"), model("__proto__")];
-    const used = [{ model: "a", requests: 5, errors: 2 }];
+    const used = [{ model: "a", requests: 5, failed_requests: 2 }];
     const known = modelRows(models, { live: { model_in_flight: { a: 3 } }, used, attention: [] });
-    expect(known.map(({ running, requests, errors }) => [running, requests, errors])).toEqual([
+    expect(known.map(({ running, requests, failed }) => [running, requests, failed])).toEqual([
       [3, 5, 2],
       [0, 0, 0],
     ]);

@@ -14,14 +14,14 @@ export interface ModelRow {
   /** In the cell that was asked. */
   readonly running: number | null;
   readonly requests: number | null;
-  readonly errors: number | null;
+  readonly failed: number | null;
   readonly endpointsDown: number;
 }
 
 /** What was read besides the models; undefined: it is not there. */
 interface Known {
   readonly live: Pick<FairshareLive, "model_in_flight"> | undefined;
-  readonly used: readonly Pick<Records["UsageTotals"], "model" | "requests" | "errors">[] | undefined;
+  readonly used: readonly Pick<Records["UsageTotals"], "model" | "requests" | "failed_requests">[] | undefined;
   readonly attention: readonly Pick<AttentionItem, "kind" | "name">[] | undefined;
 }
 
@@ -36,7 +36,7 @@ export function modelRows(models: readonly Model[], { live, used, attention }: K
       model,
       running: running === null ? null : (running.get(name) ?? 0),
       requests: usedBy === null ? null : (usedBy.get(name)?.requests ?? 0),
-      errors: usedBy === null ? null : (usedBy.get(name)?.errors ?? 0),
+      failed: usedBy === null ? null : (usedBy.get(name)?.failed_requests ?? 0),
       endpointsDown: down.get(name) ?? 0,
     };
   });

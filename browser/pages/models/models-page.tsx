@@ -193,11 +193,11 @@ function columnsOf(cell: string | undefined, nowMs: number): readonly ListColumn
       ),
     },
     {
-      id: "errors",
-      head: text("errors24h"),
+      id: "failed",
+      head: text("failed24h"),
       align: "right",
-      sortBy: ({ errors }) => errors,
-      cell: ({ errors }) => formatCount(errors),
+      sortBy: ({ failed }) => failed,
+      cell: ({ failed }) => formatCount(failed),
     },
     {
       id: "created",

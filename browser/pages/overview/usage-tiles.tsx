@@ -18,7 +18,7 @@ import { daysRead, seriesRead, summaryRead } from "./reads.ts";
 const text = texts("overview", overviewTexts);
 const MINUTE_MS = 60_000;
 
-/** Requests, errors, times, tokens and money of the last day, each with the requests behind it. */
+/** Requests, failures, times, tokens and money of the last day, each with the requests behind it. */
 export function UsageTiles() {
   const { zone, label } = useZone();
   const nowMs = useNow(MINUTE_MS);
@@ -63,12 +63,16 @@ export function UsageTiles() {
           line={lineOf("requestsLine", day?.lines.requests, formatShortCount)}
         />
         <FigureTile
-          label={text("errors")}
+          label={text("failed")}
           isLoading={series.isPending}
-          value={formatShortCount(day?.errors)}
-          note={day?.requests === 0 ? text("errorsNone") : text("errorsNote", { share: formatShare(day?.errorShare) })}
-          target={pageTarget("/logs", { status: "error" })}
-          line={lineOf("errorsLine", day?.lines.errors, formatShortCount)}
+          value={formatShortCount(day?.failed)}
+          note={
+            day?.requests === 0
+              ? text("failedNone")
+              : text("failedNote", { share: formatShare(day?.failedShare), refused: formatShortCount(day?.refused) })
+          }
+          target={pageTarget("/logs", { status: "failed" })}
+          line={lineOf("failedLine", day?.lines.failed, formatShortCount)}
         />
         <FigureTile
           label={text("tokens")}
@@ -106,7 +110,7 @@ export function UsageTiles() {
   );
 }
 
-type LineText = "requestsLine" | "errorsLine" | "firstTokenLine" | "tokensLine" | "costLine";
+type LineText = "requestsLine" | "failedLine" | "firstTokenLine" | "tokensLine" | "costLine";
 
 function lineOf(
   id: LineText,

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
 import { explainBudget } from "../../explain/explain-budget.ts";
+import { runOutSentence } from "../../explain/run-out.ts";
 import { useBudgetUsage } from "../../forms/budget/budget-state.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
@@ -42,6 +43,7 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
   const nowMs = useNow(MINUTE_MS);
   const zone = usableZone(tenant.timezone);
   const usage = useBudgetUsage("tenant", tenant.id);
+  const outlook = usage.data === undefined ? null : runOutSentence(usage.data, zone, nowMs);
   const keys = useQuery(ownKeysRead);
   const columns = useMemo(() => keyColumns(zone), [zone]);
   const view = useListView({ rows: keys.data, columns });
@@ -56,7 +58,11 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
           isRetrying={usage.isFetching}
         />
       )}
-      <Panel isFlush title={text("limitsOfTenant")} note={text("inZone", { zone: zoneLabel(zone, nowMs) })}>
+      <Panel
+        isFlush
+        title={text("limitsOfTenant")}
+        note={`${text("inZone", { zone: zoneLabel(zone, nowMs) })}${outlook === null ? "" : `. ${outlook}`}`}
+      >
         <Table
           label={text("limitsOfTenant")}
           columns={LIMITS}
@@ -116,5 +122,6 @@ function KeyBudget({ keyId, zone }: { readonly keyId: string; readonly zone: str
   const { data, error } = useBudgetUsage("key", keyId);
   const nowMs = useNow(MINUTE_MS);
   if (data === undefined) return error === null ? STATE_TEXTS.loading : formatCount(null);
-  return explainBudget(data, zone, nowMs).sentences.join(" ");
+  const { sentences, outlook } = explainBudget(data, zone, nowMs);
+  return [...sentences, ...(outlook === null ? [] : [outlook])].join(" ");
 }

@@ -127,7 +127,8 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               label={<Link to="/portal/usage">{text("today")}</Link>}
               value={formatCount(isKnown ? (day?.requests ?? 0) : null)}
               note={text("todayNote", {
-                errors: formatCount(isKnown ? (day?.error_requests ?? 0) : null),
+                refused: formatCount(isKnown ? (day?.refused_requests ?? 0) : null),
+                failed: formatCount(isKnown ? (day?.failed_requests ?? 0) : null),
                 cost: isKnown ? costText(day) : formatUsd(null),
               })}
             />

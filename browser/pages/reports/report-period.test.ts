@@ -4,8 +4,11 @@ import { reportPeriod } from "./report-period.ts";
 const NOW = Date.parse("2026-11-02T20:00:00Z");
 
 it.each([
-  [undefined, "UTC", { first: "2026-11-01", last: "2026-11-30" }, { first: "2026-10-01", last: "2026-10-31" }],
-  ["24h", "UTC", { first: "2026-11-01", last: "2026-11-30" }, { first: "2026-10-01", last: "2026-10-31" }],
+  [undefined, "UTC", { first: "2026-11-01", last: "2026-11-30" }, { first: "2026-10-01", last: "2026-10-02" }],
+  ["24h", "UTC", { first: "2026-11-01", last: "2026-11-30" }, { first: "2026-10-01", last: "2026-10-02" }],
+  // by the clock of the zone
+  ["month", "Asia/Kolkata", { first: "2026-11-01", last: "2026-11-30" }, { first: "2026-10-01", last: "2026-10-03" }],
+  ["last-month", "UTC", { first: "2026-10-01", last: "2026-10-31" }, { first: "2026-09-01", last: "2026-09-30" }],
   // the clocks of Los Angeles change on 1 November 2026; in Kolkata it is the next day already
   [
     "7d",
@@ -20,7 +23,7 @@ it.each([
     { first: "2026-10-31", last: "2026-11-01" },
     { first: "2026-10-29", last: "2026-10-30" },
   ],
-])("compares %s in %s with as many days before", (param, zone, days, before) => {
+])("compares %s in %s with the days before", (param, zone, days, before) => {
   expect(reportPeriod(param, zone, NOW)).toMatchObject({ days, before });
 });
 

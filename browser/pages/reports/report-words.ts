@@ -1,5 +1,6 @@
 /** Where the rows of a report come from, and which is which. */
 import type { Records } from "../../data/api.ts";
+import type { GroupOfRow } from "../../forms/usage/row-name.ts";
 
 export type ReportRow = Records["DailyUsage"];
 
@@ -7,6 +8,7 @@ export type ReportRow = Records["DailyUsage"];
 export const DAILY_PATH = "/api/v1/usage/daily";
 
 /** The identity of a row in its group. */
-export function rowKey({ day, tenant_id, key_id, model }: ReportRow): string {
-  return JSON.stringify([day, tenant_id, key_id, model]);
+export function rowKey(row: Omit<GroupOfRow, "tenant_name" | "key_name" | "key_prefix">): string {
+  const { day = "", tenant_id, key_id, model, endpoint = "", end_user, tag_value } = row;
+  return JSON.stringify([day, tenant_id, key_id, model, endpoint, end_user, tag_value]);
 }

@@ -2,17 +2,17 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Printer } from "lucide-react";
 import { useMemo } from "react";
-import { dayStartMs, QUARTER_MS } from "../../../shared/time/zone-days.ts";
-import { TimeChart } from "../../charts/time-chart.tsx";
+import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { useListView } from "../../forms/list/use-list-view.tsx";
 import { KeptFrom } from "../../forms/usage/kept-from.tsx";
-import { changeOf, type ReportFigures, reportFigures, reportTotals } from "../../forms/usage/report-figures.ts";
+import { reportFigures, reportTotals } from "../../forms/usage/report-figures.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
@@ -23,33 +23,40 @@ import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
 import { daysZoneLabel } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
-import { formatCount, formatEnergy, formatMass, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
-import { Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
+import { Filters, PageHead, Panel, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { BudgetsPanel } from "./budgets-panel.tsx";
 import { RowName, reportColumns } from "./report-columns.tsx";
+import { type ReportLine, reportLines } from "./report-lines.ts";
 import { REPORT_PERIODS, reportPeriod } from "./report-period.ts";
 import { DAILY_PATH, type ReportRow, rowKey } from "./report-words.ts";
 import classes from "./reports.module.css";
 import { REPORT_GROUPS, type ReportGroup, type ReportsChange, type ReportsSearch } from "./reports-search.ts";
+import { SHOWN } from "./shown-figures.ts";
+import { SpendChart, type SpendChartProps } from "./spend-chart.tsx";
+import { type Compared, SpendTiles } from "./spend-tiles.tsx";
 import { Unpriced } from "./unpriced.tsx";
 
 const text = texts("reports", reportsTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/reports");
 const EVERY_MS = 60_000;
+const MONTHS_MAX = "10000";
+const TAG_NAME = /^[\w.-]{1,64}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The figures that the tiles and the chart show, and how. */
-const SHOWN = [
-  { id: "cost", figure: "costUsd", format: formatUsd, axis: formatUsd },
-  { id: "tokens", figure: "tokens", format: formatCount, axis: formatShortCount },
-  { id: "requests", figure: "requests", format: formatCount, axis: formatShortCount },
-  { id: "energy", figure: "energyWh", format: formatEnergy, axis: formatEnergy },
-  { id: "carbon", figure: "co2Grams", format: formatMass, axis: formatMass },
-] as const;
-const TITLES = { tenant: "byTenant", key: "byKey", model: "byModel", day: "byDay" } as const;
-type Shown = (typeof SHOWN)[number];
+const TITLES = {
+  tenant: "byTenant",
+  key: "byKey",
+  model: "byModel",
+  endpoint: "byEndpoint",
+  end_user: "byEndUser",
+  tag: "byTag",
+  day: "byDay",
+} as const;
+/** Longer tables are drawn by the rows in sight, and are not printed whole. */
+const WHOLE_ROWS_MAX = 500;
 
 /** What was used in a period, and what it cost. A `user` sees the own tenant's. */
 export function ReportsPage() {
@@ -97,7 +104,9 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
   const { zone } = useZone();
   const nowMs = useNow(QUARTER_MS);
   const { period, days, range, before } = reportPeriod(search.period, zone, nowMs);
-  const groups = REPORT_GROUPS.filter((group) => group !== "tenant" || tenantId === undefined);
+  const groups = REPORT_GROUPS.filter(
+    (group) => (group !== "tenant" || tenantId === undefined) && (group !== "endpoint" || isAdmin),
+  );
   const by = groups.find((group) => group === search.by) ?? groups[0] ?? "model";
   const keyId = idOf(search.key_id);
   const filters = {
@@ -106,14 +115,16 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
     ...(keyId === undefined ? {} : { key_id: keyId }),
     ...(search.model === undefined ? {} : { model: search.model }),
   };
-  const query = { ...filters, start_day: days.first, end_day: days.last, group_by: by };
-  const rows = useDaily(query, isReady);
-  const daily = useDaily({ ...query, group_by: "day" }, isReady);
-  const models = useDaily({ ...query, group_by: "model" }, isReady);
-  const earlier = useDaily(
-    { ...filters, start_day: before?.first ?? "", end_day: before?.last ?? "", group_by: "day" },
-    isReady && before !== null,
-  );
+  const tagName = by === "tag" ? TAG_NAME.exec(search.tag_name ?? "")?.[0] : undefined;
+  const needsTag = by === "tag" && tagName === undefined;
+  const grouped = { ...filters, group_by: by, ...(tagName === undefined ? {} : { tag_name: tagName }) };
+  const query = { ...grouped, start_day: days.first, end_day: days.last };
+  const rows = useDaily(query, isReady && !needsTag);
+  const models = useDaily({ ...filters, start_day: days.first, end_day: days.last, group_by: "model" }, isReady);
+  const earlierDays = { ...filters, start_day: before?.first ?? "", end_day: before?.last ?? "" };
+  const earlierSums = useDaily({ ...earlierDays, group_by: "day" }, isReady && before !== null);
+  const earlier = useDaily({ ...grouped, ...earlierDays }, isReady && before !== null && by !== "day" && !needsTag);
+  const months = useMonths(grouped, isReady && period.kind === "month" && !needsTag);
   const isFiltered = search.tenant_id !== undefined || search.key_id !== undefined || search.model !== undefined;
   return (
     <Stack>
@@ -132,7 +143,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
             <Button icon={<Printer size={14} aria-hidden />} onClick={() => print()}>
               {text("print")}
             </Button>
-            <CsvLink path={DAILY_PATH} query={query} title={text("csvHint")} />
+            {!needsTag && <CsvLink path={DAILY_PATH} query={query} title={text("csvHint")} />}
           </>
         }
       />
@@ -150,6 +161,14 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
             choices={groups.map((group) => ({ value: group, label: text(group) }))}
             onChange={({ target }) => onChange({ by: groups.find((group) => group === target.value), sort: undefined })}
           />
+          {by === "tag" && (
+            <DraftField
+              label={text("tagName")}
+              placeholder={text("tagHint")}
+              value={search.tag_name}
+              onDone={(tag_name) => onChange({ tag_name })}
+            />
+          )}
           {isAdmin && (
             <TenantFilter
               chosen={tenantId === undefined ? undefined : (tenantName ?? tenantId)}
@@ -178,23 +197,33 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
         {before !== null && text("comparedWith", { first: formatDay(before.first), last: formatDay(before.last) })}
       </p>
       <KeptFrom zone={zone} first={days.first} nowMs={nowMs} />
-      {/* with the models, whose remark stands above the table: nothing moves when it comes */}
-      <Loaded state={models.isPending ? { ...rows, data: undefined } : rows} texts={STATE_TEXTS}>
-        {(shown) => (
-          <ReportBody
-            rows={shown}
-            by={by}
-            earlier={earlier.data}
-            models={models.data}
-            daily={daily.data}
-            zone={zone}
-            range={range}
-            search={search}
-            isAdmin={isAdmin}
-            onChange={onChange}
-          />
-        )}
-      </Loaded>
+      {(by === "end_user" || by === "tag" || by === "endpoint") && <p>{text("keptRows")}</p>}
+      {needsTag ? (
+        <Empty title={text("chooseTag")}>{text("chooseTagText")}</Empty>
+      ) : (
+        /* with the models, whose remark stands above the table: nothing moves when it comes */
+        <Loaded state={models.isPending ? { ...rows, data: undefined } : rows} texts={STATE_TEXTS}>
+          {(shown) => (
+            <ReportBody
+              rows={shown}
+              by={by}
+              compared={{
+                earlierSums: earlierSums.data,
+                earlier: earlier.data,
+                months: months.data,
+                days: before,
+                isMonth: period.kind === "month",
+              }}
+              models={models.data}
+              chart={{ query, zone, range, isReady }}
+              search={search}
+              isAdmin={isAdmin}
+              onChange={onChange}
+            />
+          )}
+        </Loaded>
+      )}
+      {isAdmin && tenantId === undefined && <BudgetsPanel />}
     </Stack>
   );
 }
@@ -202,34 +231,43 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
 interface ReportBodyProps extends Pick<ReportProps, "search" | "isAdmin" | "onChange"> {
   readonly rows: readonly ReportRow[];
   readonly by: ReportGroup;
-  /** Rows of the days before; undefined: not known. */
-  readonly earlier: readonly ReportRow[] | undefined;
+  readonly compared: Compared;
   readonly models: readonly ReportRow[] | undefined;
-  readonly daily: readonly ReportRow[] | undefined;
-  readonly zone: string;
-  readonly range: { readonly fromMs: number; readonly toMs: number };
+  readonly chart: Omit<SpendChartProps, "by" | "measure" | "rows">;
 }
 
 function ReportBody(props: ReportBodyProps) {
-  const { rows, by, earlier, models, daily, zone, range, search, isAdmin, onChange } = props;
-  const lines = useMemo(() => rows.map((row) => ({ row, figures: reportFigures(row) })), [rows]);
+  const { rows, by, compared, models, chart, search, isAdmin, onChange } = props;
+  const { earlier, earlierSums, months, isMonth } = compared;
+  const lines = useMemo((): readonly ReportLine[] => {
+    if (by === "day") return rows.map((row) => ({ row, figures: reportFigures(row) }));
+    return reportLines(rows, { earlier, months: isMonth ? months?.groups : undefined });
+  }, [rows, by, earlier, months, isMonth]);
   const totals = useMemo(() => reportTotals(lines.map(({ figures }) => figures)), [lines]);
+  const before = useMemo(() => earlierSums && reportTotals(earlierSums.map(reportFigures)), [earlierSums]);
   const columns = useMemo(
     () =>
       reportColumns({
         by,
         totals,
+        compared: {
+          beforeUsd: before?.costUsd,
+          month:
+            isMonth && months !== undefined
+              ? { lastMonthUsd: months.last_month_usd, forecastUsd: months.forecast_usd }
+              : undefined,
+        },
         name: (row) => <RowName row={row} by={by} />,
         hasTenant: isAdmin && search.tenant_id === undefined,
         hasEnergyCost: isAdmin,
       }),
-    [by, totals, isAdmin, search.tenant_id],
+    [by, totals, before, months, isMonth, isAdmin, search.tenant_id],
   );
   const { choice, ...view } = useListView({ rows: lines, columns });
   const measure = SHOWN.find(({ id }) => id === search.show) ?? SHOWN[0];
   return (
     <>
-      <Tiles totals={totals} earlier={earlier} />
+      <SpendTiles totals={totals} before={before} compared={compared} />
       <Unpriced models={models} />
       <Panel
         title={text("byDay")}
@@ -243,11 +281,11 @@ function ReportBody(props: ReportBodyProps) {
           />
         }
       >
-        <DayChart rows={daily} measure={measure} zone={zone} range={range} />
+        <SpendChart {...chart} by={by} measure={measure} rows={rows} />
       </Panel>
       <Panel isFlush title={text(TITLES[by])} actions={choice}>
         <Table
-          isWhole
+          isWhole={lines.length <= WHOLE_ROWS_MAX}
           label={text(TITLES[by])}
           {...view}
           rows={view.rows ?? lines}
@@ -259,63 +297,7 @@ function ReportBody(props: ReportBodyProps) {
   );
 }
 
-const lineKey = ({ row }: { readonly row: ReportRow }): string => rowKey(row);
-
-/** The sums, each with the change against the days before. */
-function Tiles({
-  totals,
-  earlier,
-}: {
-  readonly totals: ReportFigures;
-  readonly earlier: readonly ReportRow[] | undefined;
-}) {
-  const then = earlier === undefined ? null : reportTotals(earlier.map(reportFigures));
-  const noteOf = ({ figure, format }: Shown): string => {
-    const change = then === null ? null : changeOf(then[figure], totals[figure]);
-    if (change === null || then === null) return text("beforeUnknown");
-    return text("before", { change: `${change > 0 ? "+" : ""}${formatShare(change)}`, amount: format(then[figure]) });
-  };
-  return (
-    <Grid>
-      {SHOWN.map((one) => (
-        <Tile key={one.id} label={text(one.id)} value={one.format(totals[one.figure])} note={noteOf(one)} />
-      ))}
-    </Grid>
-  );
-}
-
-interface DayChartProps {
-  readonly rows: readonly ReportRow[] | undefined;
-  readonly measure: Shown;
-  readonly zone: string;
-  readonly range: { readonly fromMs: number; readonly toMs: number };
-}
-
-function DayChart({ rows, measure: { id, figure, axis }, zone, range: { fromMs, toMs } }: DayChartProps) {
-  const chart = useMemo(
-    () => ({
-      atMs: (rows ?? []).map(({ day }) => dayStartMs(zone, day)),
-      series: [{ id, label: text(id), values: (rows ?? []).map((row) => reportFigures(row)[figure]) }],
-    }),
-    [rows, zone, id, figure],
-  );
-  const range = useMemo(() => ({ fromMs, toMs }), [fromMs, toMs]);
-  if (rows !== undefined && rows.length === 0) return <Empty title={text("empty")}>{text("emptyText")}</Empty>;
-  return (
-    <div className={classes["chart"]}>
-      {rows !== undefined && (
-        <TimeChart
-          title={text(id)}
-          {...chart}
-          kind="bar"
-          isWhole={id === "tokens" || id === "requests"}
-          format={axis}
-          range={range}
-        />
-      )}
-    </div>
-  );
-}
+const lineKey = ({ row }: ReportLine): string => rowKey(row);
 
 /** Rows of the daily rollup; those of another question are none of this one. */
 function useDaily(
@@ -323,6 +305,15 @@ function useDaily(
   enabled: boolean,
 ) {
   return useQuery(read(DAILY_PATH, { params: { query } }, { everyMs: EVERY_MS, enabled, keepsOld: false }));
+}
+
+/** This month beside the last one; by day there are only the sums. */
+function useMonths({ group_by, ...filters }: { readonly group_by: ReportGroup }, enabled: boolean) {
+  const query =
+    group_by === "day"
+      ? { ...filters, group_by: "model" as const, limit: "1" }
+      : { ...filters, group_by, limit: MONTHS_MAX };
+  return useQuery(read("/api/v1/costs/months", { params: { query } }, { everyMs: EVERY_MS, enabled, keepsOld: false }));
 }
 
 /** What the API would refuse is left out, as everything that an address says wrongly. */

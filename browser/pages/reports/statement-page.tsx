@@ -28,7 +28,8 @@ import { Facts, Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/lay
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Usd } from "../../ui/usd.tsx";
-import { type ReportLine, reportColumns } from "./report-columns.tsx";
+import { reportColumns } from "./report-columns.tsx";
+import type { ReportLine } from "./report-lines.ts";
 import type { Days } from "./report-period.ts";
 import { DAILY_PATH, type ReportRow, rowKey } from "./report-words.ts";
 import classes from "./reports.module.css";
@@ -170,7 +171,7 @@ function StatementRows({
   /** Whose month it is, for the name of its file. */
   readonly of: string;
 }) {
-  const lines = useMemo(() => rows.map((row) => ({ row, figures: reportFigures(row) })), [rows]);
+  const lines = useMemo((): readonly ReportLine[] => rows.map((row) => ({ row, figures: reportFigures(row) })), [rows]);
   const totals = useMemo(() => reportTotals(lines.map(({ figures }) => figures)), [lines]);
   const columns = useMemo(
     () =>

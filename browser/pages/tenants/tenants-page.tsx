@@ -6,6 +6,7 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
+import { runOutSentence, runOutWords } from "../../explain/run-out.ts";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
@@ -15,7 +16,8 @@ import { sumCostUsd } from "../../forms/usage/row-cost.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { tenantsTexts } from "../../messages/en/tenants.ts";
 import { texts } from "../../messages/texts.ts";
-import { Age } from "../../time/use-clock.tsx";
+import { Age, useNow } from "../../time/use-clock.tsx";
+import { usableZone } from "../../time/zones.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
@@ -33,6 +35,9 @@ type Tenant = Records["Tenant"];
 type Totals = Records["UsageTotals"];
 
 const EVERY_MS = 30_000;
+/** Each of these budgets is asked for in its cell. */
+const BUDGETS_MAX = "200";
+const BUDGETS_EVERY_MS = 60_000;
 const USED_MAX = "10000";
 const NOTHING_USED = { total_tokens: 0, cost_usd: 0 };
 const STATUSES = ["active", "suspended", "archived"] as const;
@@ -126,7 +131,12 @@ function useColumns(): readonly ListColumn<Tenant>[] {
     read("/api/v1/usage", { params: { query: { group_by: "tenant", limit: USED_MAX } } }, { everyMs: EVERY_MS }),
   ).data;
   const attention = useQuery(read("/api/v1/overview/attention", {}, { everyMs: EVERY_MS })).data;
+  const nowMs = useNow(EVERY_MS);
+  const usages = useQuery(
+    read("/api/v1/budgets", { params: { query: { limit: BUDGETS_MAX } } }, { everyMs: BUDGETS_EVERY_MS }),
+  ).data;
   const columns = useMemo((): readonly ListColumn<Tenant>[] => {
+    const usageByTenant = new Map((usages ?? []).map((usage) => [usage.tenant_id, usage]));
     const usedBy = used === undefined ? undefined : new Map(used.map((row) => [row.tenant_id ?? "", row]));
     const budgets = new Map(
       (attention ?? [])
@@ -175,6 +185,7 @@ function useColumns(): readonly ListColumn<Tenant>[] {
         cell: (tenant) => (
           <>
             {budgetCaps(tenant)} <BudgetBadge kind={budgets.get(tenant.id)} />
+            <RunOut usage={usageByTenant.get(tenant.id)} nowMs={nowMs} />
           </>
         ),
       },
@@ -200,7 +211,7 @@ function useColumns(): readonly ListColumn<Tenant>[] {
         cell: ({ created_at }) => <Age at={created_at} />,
       },
     ];
-  }, [used, attention]);
+  }, [used, attention, usages, nowMs]);
   return [
     ...columns,
     {
@@ -216,6 +227,23 @@ function useColumns(): readonly ListColumn<Tenant>[] {
       },
     },
   ];
+}
+
+/** When a budget runs out before it resets; nothing when it lasts. */
+function RunOut({
+  usage,
+  nowMs,
+}: {
+  readonly usage: Records["TenantBudgetUsage"] | undefined;
+  readonly nowMs: number;
+}) {
+  if (usage === undefined || usage.runs_out_at === null || usage.state === "exhausted") return null;
+  const zone = usableZone(usage.timezone);
+  return (
+    <span title={runOutSentence(usage, zone, nowMs) ?? ""}>
+      {text("runsOut", { when: runOutWords(usage, zone, nowMs).when })}
+    </span>
+  );
 }
 
 function BudgetBadge({ kind }: { readonly kind: string | undefined }) {

@@ -3,9 +3,9 @@
  * (docs/rules/usage-reads.md#groups-of-clients).
  */
 import { describe, expect, it } from "vitest";
+import { costsQuerySchema } from "../../../shared/schema/cost-reads.ts";
 import { usageLogsQuerySchema } from "../../../shared/schema/usage.ts";
 import {
-  costsQuerySchema,
   usageBreakdownQuerySchema,
   usageDailyQuerySchema,
   usageTotalsQuerySchema,

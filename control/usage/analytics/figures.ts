@@ -2,7 +2,7 @@
  * The figures of usage as SQL, from single requests and from sums of them, by the same names (docs/rules/usage-reads.md#figures).
  * Rows are those of {@link usageSource}.
  */
-import { DECODED, OK, oneDecimal, TOKENS_PER_SEC, usd } from "./expressions.ts";
+import { COUNTED_OUTCOMES, DECODED, OK, OUTCOME_COLUMNS, oneDecimal, TOKENS_PER_SEC, usd } from "./expressions.ts";
 import { MERGED_TOKENS_PER_SEC, mergedPercentile } from "./quarter-rollup.ts";
 
 /** Each is an expression without a name, or a list of named ones. */
@@ -11,6 +11,8 @@ export interface Figures {
   readonly errors: string;
   /** How the requests ended: shows whether a cost of 0 means that nothing was owed, or that no price was known. */
   readonly outcomes: string;
+  /** How requests ended that were not served, as columns. */
+  readonly notServed: string;
   readonly cacheHits: string;
   readonly cacheMisses: string;
   /** Tokens of answers that came from the cache. */
@@ -41,6 +43,7 @@ export const OF_REQUESTS: Figures = {
   errors: "countIf(u.status_code >= 400)",
   outcomes: `countIf(${OK}) AS success_requests, countIf(u.status_code >= 400) AS error_requests,
     countIf(u.cache_status = 'hit') AS cache_hits`,
+  notServed: COUNTED_OUTCOMES,
   cacheHits: "countIf(u.cache_status = 'hit')",
   cacheMisses: "countIf(u.cache_status = 'miss')",
   hitTokens: "sumIf(u.total_tokens, u.cache_status = 'hit')",
@@ -52,12 +55,16 @@ export const OF_REQUESTS: Figures = {
   bucket: bucketOf("toUnixTimestamp64Milli(u.at)"),
 };
 
+/** How requests ended that were not served, of sums. */
+export const SUMMED_OUTCOMES = OUTCOME_COLUMNS.map((name) => `sum(u.${name}) AS ${name}`).join(", ");
+
 const perSuccess = (sum: string): string => oneDecimal(`${sum} / sum(u.success_requests)`);
 
 export const OF_SUMS: Figures = {
   requests: "sum(u.requests)",
   errors: "sum(u.error_requests)",
   outcomes: ["success_requests", "error_requests", "cache_hits"].map((name) => `sum(u.${name}) AS ${name}`).join(", "),
+  notServed: SUMMED_OUTCOMES,
   cacheHits: "sum(u.cache_hits)",
   cacheMisses: "sum(u.cache_misses)",
   hitTokens: "sum(u.hit_tokens)",

@@ -16,6 +16,9 @@ const ROLLED_UP: ReadonlySet<string> = new Set(["since_ms", "until_ms", "tenant_
 const NO_TOTALS: UsageLogTotals = {
   requests: 0,
   errors: 0,
+  refused_requests: 0,
+  failed_requests: 0,
+  left_requests: 0,
   input_tokens: 0,
   output_tokens: 0,
   total_tokens: 0,
@@ -30,7 +33,7 @@ export async function readLogTotals(
 ): Promise<UsageLogTotals> {
   const { from, figures, params } = await listed(store, query, nowMs);
   const [totals] = await store.rows<UsageLogTotals>(
-    `SELECT ${totalsOf(figures)}, ${figures.errors} AS errors FROM ${from}`,
+    `SELECT ${totalsOf(figures)}, ${figures.errors} AS errors, ${figures.notServed} FROM ${from}`,
     params,
   );
   return totals ?? NO_TOTALS;

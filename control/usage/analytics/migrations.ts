@@ -4,8 +4,15 @@
  * window: without it a repeated insert would count twice in the rollup.
  */
 import { USAGE_COLUMNS } from "../../../shared/usage/usage-row.ts";
-import { registeredModel } from "./expressions.ts";
-import { hitsOf, instantOf, QUARTER_COLUMNS, quartersOfView } from "./quarter-rollup.ts";
+import { OUTCOME_COLUMNS, registeredModel } from "./expressions.ts";
+import {
+  additionOf,
+  HITS,
+  instantOf,
+  NOT_SERVED_BY_OUTCOME,
+  QUARTER_COLUMNS,
+  quartersOfView,
+} from "./quarter-rollup.ts";
 
 interface AnalyticsMigration {
   readonly name: string;
@@ -85,6 +92,8 @@ const DAILY_COLUMNS = [
 ];
 const DAILY_HIT_TOKENS = "hit_tokens UInt64";
 const QUARTER_HIT_TOKENS = "hit_tokens SimpleAggregateFunction(sum, UInt64)";
+const DAILY_OUTCOMES = OUTCOME_COLUMNS.map((name) => `${name} UInt64`);
+const QUARTER_OUTCOMES = OUTCOME_COLUMNS.map((name) => `${name} SimpleAggregateFunction(sum, UInt64)`);
 
 const SPAN_COLUMNS = [
   "request_id UUID",
@@ -99,8 +108,8 @@ const SPAN_COLUMNS = [
 /** The columns of every table after all migrations, each as a statement defines it. */
 export const TABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   usage_raw: USAGE_COLUMNS.map(({ name, type }) => `${name} ${type}`),
-  usage_daily: [...DAILY_COLUMNS, DAILY_HIT_TOKENS],
-  usage_quarter: [...QUARTER_COLUMNS, QUARTER_HIT_TOKENS],
+  usage_daily: [...DAILY_COLUMNS, DAILY_HIT_TOKENS, ...DAILY_OUTCOMES],
+  usage_quarter: [...QUARTER_COLUMNS, QUARTER_HIT_TOKENS, ...QUARTER_OUTCOMES],
   spans: SPAN_COLUMNS,
 };
 
@@ -163,7 +172,20 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
   {
     name: "0012-usage-daily-hits-mv",
     statement: (db) =>
-      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_daily_hits_mv TO ${db}.usage_daily AS ${hitsOf(db, "day", "1")}`,
+      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_daily_hits_mv TO ${db}.usage_daily AS ${additionOf(HITS, db, "day", "1")}`,
+  },
+  ...["usage_daily", "usage_quarter"].map((table) => ({
+    name: `0013-${table.replace("_", "-")}-outcomes`,
+    statement: (db: string): string => {
+      const columns = table === "usage_daily" ? DAILY_OUTCOMES : QUARTER_OUTCOMES;
+      return `ALTER TABLE ${db}.${table} ${columns.map((column) => `ADD COLUMN IF NOT EXISTS ${column}`).join(", ")}`;
+    },
+  })),
+  {
+    name: "0014-usage-daily-outcomes-mv",
+    statement: (db) =>
+      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_daily_outcomes_mv TO ${db}.usage_daily
+      AS ${additionOf(NOT_SERVED_BY_OUTCOME, db, "day", "1")}`,
   },
 ];
 
@@ -191,7 +213,13 @@ export const QUARTER_VIEWS: readonly AnalyticsMigration[] = [
     name: "0012-usage-quarter-hits-mv",
     statement: (db, quartersFrom) =>
       `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_quarter_hits_mv TO ${db}.usage_quarter AS
-      ${hitsOf(db, "quarter", `u.ts >= ${instantOf(quartersFrom)}`)}`,
+      ${additionOf(HITS, db, "quarter", `u.ts >= ${instantOf(quartersFrom)}`)}`,
+  },
+  {
+    name: "0014-usage-quarter-outcomes-mv",
+    statement: (db, quartersFrom) =>
+      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_quarter_outcomes_mv TO ${db}.usage_quarter AS
+      ${additionOf(NOT_SERVED_BY_OUTCOME, db, "quarter", `u.ts >= ${instantOf(quartersFrom)}`)}`,
   },
 ];
 

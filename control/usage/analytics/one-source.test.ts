@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { costsQuerySchema } from "../../../shared/schema/cost-reads.ts";
 import { usageLogFilterSchema, usageModelsQuerySchema } from "../../../shared/schema/usage.ts";
 import {
-  costsQuerySchema,
   keySummariesQuerySchema,
   overviewQuerySchema,
   usageBreakdownQuerySchema,

@@ -2,7 +2,16 @@
  * The rollup by quarter of an hour (docs/rules/storage-layouts.md#usage-quarter): its columns, what its view makes of inserted
  * rows, and the figures that are made of it.
  */
-import { DECODED, OK, oneDecimal, registeredModel, TOKENS_PER_SEC } from "./expressions.ts";
+import {
+  COUNTED_OUTCOMES,
+  DECODED,
+  NOT_SERVED,
+  OK,
+  OUTCOME_COLUMNS,
+  oneDecimal,
+  registeredModel,
+  TOKENS_PER_SEC,
+} from "./expressions.ts";
 
 const LEVELS = "0.5, 0.95, 0.99";
 const TIMES = ["ttft", "total", "queue_wait"] as const;
@@ -20,7 +29,14 @@ const SUMMED = [
 const COUNTED = ["requests", "success_requests", "error_requests", "cache_hits", "cache_misses"] as const;
 
 /** The sums of quarters and days that have both rollups. */
-export const SUMMED_COLUMNS: readonly string[] = [...COUNTED, ...SUMMED, "hit_tokens", "sum_ttft_ms", "sum_total_ms"];
+export const SUMMED_COLUMNS: readonly string[] = [
+  ...COUNTED,
+  ...OUTCOME_COLUMNS,
+  ...SUMMED,
+  "hit_tokens",
+  "sum_ttft_ms",
+  "sum_total_ms",
+];
 
 /** The states of the rollup by quarters, in the order of their columns. */
 export const STATES: readonly string[] = [...TIMES.map((name) => `u.${name}_ms`), "u.gen_speed"];
@@ -30,7 +46,7 @@ export const NO_STATES: readonly string[] = [
   "arrayReduce('quantileBFloat16State(0.5)', emptyArrayFloat64()) AS gen_speed",
 ];
 
-/** The columns of the table when it is made; `hit_tokens` came later. */
+/** The columns of the table when it is made; `hit_tokens` and the outcomes came later. */
 export const QUARTER_COLUMNS: readonly string[] = [
   "quarter DateTime('UTC')",
   "tenant_id UUID",
@@ -77,15 +93,41 @@ export const quartersOfRows = (db: string, where: string, times: boolean, label:
   quartersWith(
     db,
     where,
-    ["sumIf(u.total_tokens, u.cache_status = 'hit') AS hit_tokens", ...(times ? STATES_OF_REQUESTS : [])],
+    [
+      "sumIf(u.total_tokens, u.cache_status = 'hit') AS hit_tokens",
+      COUNTED_OUTCOMES,
+      ...(times ? STATES_OF_REQUESTS : []),
+    ],
     label,
   );
 
-/** The tokens of cache hits among the rows that meet a condition, per day or quarter, tenant, key and model. */
-export const hitsOf = (db: string, per: "day" | "quarter", where: string): string => `
+type Per = "day" | "quarter";
+
+/** What came later to both rollups: columns, and the rows that have something in them. */
+export interface Addition {
+  readonly columns: readonly string[];
+  readonly counted: string;
+  readonly where: string;
+}
+
+/** The tokens of cache hits. */
+export const HITS: Addition = {
+  columns: ["hit_tokens"],
+  counted: "sum(u.total_tokens) AS hit_tokens",
+  where: "u.cache_status = 'hit'",
+};
+/** How requests ended that were not served. */
+export const NOT_SERVED_BY_OUTCOME: Addition = {
+  columns: OUTCOME_COLUMNS,
+  counted: COUNTED_OUTCOMES,
+  where: `(${NOT_SERVED})`,
+};
+
+/** An addition of the rows that meet a condition, per day or quarter, tenant, key and model. */
+export const additionOf = ({ counted, where: kind }: Addition, db: string, per: Per, where: string): string => `
       SELECT ${per === "day" ? "toDate(u.ts)" : "toStartOfFifteenMinutes(u.ts)"} AS ${per}, u.tenant_id AS tenant_id,
-        u.key_id AS key_id, ${registeredModel("u")} AS model, sum(u.total_tokens) AS hit_tokens
-      FROM ${db}.usage_raw AS u WHERE u.cache_status = 'hit' AND u.request_type != 'benchmark' AND ${where}
+        u.key_id AS key_id, ${registeredModel("u")} AS model, ${counted}
+      FROM ${db}.usage_raw AS u WHERE ${kind} AND u.request_type != 'benchmark' AND ${where}
       GROUP BY ${per}, tenant_id, key_id, model`;
 
 /** A DateTime64 from a time in UTC, YYYY-MM-DD HH:MM:SS. */

@@ -3,7 +3,7 @@
  * by quarters (docs/rules/storage-layouts.md#usage-quarter). The daily rollup is never changed. A day or month is dropped
  * when all of it is older than it is to be kept.
  */
-import { dropRowsBefore } from "./kept-rows.ts";
+import { addOutcomes, dropRowsBefore } from "./kept-rows.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { QUARTERS_KEPT_DAYS } from "./usage-window.ts";
 
@@ -14,6 +14,7 @@ const TABLES = ["usage_raw", "spans"] as const;
 export async function dropExpired(store: AnalyticsStore, days: number, nowMs: number): Promise<number> {
   // Whoever may have passed it: no mistaken number may delete the ledger.
   if (!Number.isInteger(days) || days < 1) throw new RangeError(`${days} is no number of days to keep rows`);
+  await addOutcomes(store, nowMs);
   const oldestDay = new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10);
   const expired = await store.rows<{ table: (typeof TABLES)[number]; partition: string }>(
     `SELECT DISTINCT table, partition FROM system.parts

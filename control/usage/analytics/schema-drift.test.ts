@@ -13,7 +13,7 @@ const drift = async () =>
 it("names columns that were dropped or changed until they are mended", async () => {
   expect(await drift()).toEqual([]);
   for (const change of [
-    "usage_raw DROP COLUMN error_code",
+    "usage_raw DROP COLUMN end_user",
     "usage_raw DROP COLUMN endpoint",
     "usage_raw MODIFY COLUMN weight UInt64",
     "spans DROP COLUMN attributes",
@@ -22,8 +22,8 @@ it("names columns that were dropped or changed until they are mended", async () 
     await ledger.run(`ALTER TABLE ${ledger.db}.${change}`);
   const found = await drift();
   expect(found.map(({ detail }) => detail)).toEqual([
+    "usage_raw.end_user is missing",
     "usage_raw.weight is UInt64 instead of UInt32",
-    "usage_raw.error_code is missing",
     "usage_raw.endpoint is missing",
     "spans.attributes is missing",
   ]);

@@ -1,11 +1,6 @@
 /** Reads what the cache saved, what models cost, and the totals of an overview (docs/rules/usage-reads.md#shapes). */
-import type {
-  CacheUsage,
-  CostsQuery,
-  ModelCost,
-  OverviewQuery,
-  UsageFilterQuery,
-} from "../../../shared/schema/usage-reads.ts";
+import type { CostsQuery, ModelCost } from "../../../shared/schema/cost-reads.ts";
+import type { CacheUsage, OverviewQuery, UsageFilterQuery } from "../../../shared/schema/usage-reads.ts";
 import { ENERGY, usd } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { usageSource } from "./usage-source.ts";

@@ -1,41 +1,21 @@
 /** Reads usage by day, tenant, key, model, end user or tag, with percentiles where the rollup by quarters has them. */
 import type { DailyGroup, DailySums, UsageDailyQuery } from "../../../shared/schema/usage-reads.ts";
 import { daysBetween, isUtc } from "../../../shared/time/zone-days.ts";
-import { NIL_UUID } from "../../../shared/usage/usage-row.ts";
 import { physical, usd } from "./expressions.ts";
+import { SUMMED_OUTCOMES } from "./figures.ts";
 import { PERCENTILES } from "./quarter-rollup.ts";
-import type { AnalyticsStore } from "./store.ts";
+import type { AnalyticsStore, QueryParams } from "./store.ts";
+import { groupSql } from "./usage-groups.ts";
 import { usageSource } from "./usage-source.ts";
 import { daysOf } from "./usage-window.ts";
 
-const GROUP_FIELDS = ["day", "tenant_id", "key_id", "model", "end_user", "tag_value"] as const;
-type GroupField = (typeof GROUP_FIELDS)[number];
-
-const GROUPED: Record<DailyGroup, readonly GroupField[]> = {
-  day: ["day"],
-  tenant: ["tenant_id"],
-  key: ["key_id"],
-  model: ["model"],
-  key_model: ["key_id", "model"],
-  end_user: ["end_user", "tenant_id"],
-  tag: ["tag_value"],
-};
 /** The most groups of clients in an answer: they can state any number. */
 const ROWS_MAX = 10_000;
-
-const NIL = `'${NIL_UUID}'`;
-const NOT_GROUPED: Record<GroupField, string> = {
-  day: "''",
-  tenant_id: NIL,
-  key_id: NIL,
-  model: "''",
-  end_user: "''",
-  tag_value: "''",
-};
 
 const SUMS = `sum(u.requests) AS requests,
        sum(u.success_requests) AS success_requests,
        sum(u.error_requests) AS error_requests,
+       ${SUMMED_OUTCOMES},
        sum(u.input_tokens) AS input_tokens,
        sum(u.output_tokens) AS output_tokens,
        sum(u.total_tokens) AS total_tokens,
@@ -55,37 +35,42 @@ export async function readDaily(
   query: UsageDailyQuery,
   nowMs: number,
 ): Promise<readonly DailySums[]> {
-  const { zone, first, last } = daysOf(query, nowMs);
+  const days = daysOf(query, nowMs);
   const { include_internal: unknownCallers } = query;
   const wanted = { detail: "quarters", unknownCallers } as const;
-  const { from, params } = await usageSource(store, { ...query, timezone: zone }, wanted, nowMs);
-  if (query.group_by !== "day" || isUtc(zone))
-    return await store.rows<DailySums>(statement(query.group_by, "toString(toDate(u.at))", from), params);
+  const { from, params } = await usageSource(store, { ...query, timezone: days.zone }, wanted, nowMs);
+  if (query.group_by !== "day") return await store.rows<DailySums>(statement(query.group_by, "''", from), params);
+  const named = namedDays(days);
+  const rows = await store.rows<DailySums>(statement("day", named.expression, from), { ...params, ...named.params });
+  return rows.map((row) => ({ ...row, day: named.nameOf(row.day) }));
+}
+
+interface NamedDays {
+  /** Of a row's day. */
+  readonly expression: string;
+  readonly params: QueryParams;
+  /** The day that the expression stands for, YYYY-MM-DD. */
+  readonly nameOf: (value: string) => string;
+}
+
+/** How the days of a zone are told apart. */
+export function namedDays({ zone, first, last }: ReturnType<typeof daysOf>): NamedDays {
+  const { days } = isUtc(zone) || first > last ? { days: [] } : daysBetween(zone, first, last);
+  if (days.length === 0) return { expression: "toString(toDate(u.at))", params: {}, nameOf: (value) => value };
   // the start of a row's day, in seconds; the names of days are added to the few rows of the answer
-  const day = "toString(roundDown(toUnixTimestamp(u.at), {starts:Array(UInt32)}))";
-  const { days } = daysBetween(zone, first, last);
-  if (days.length === 0) return [];
-  const starts = days.map(({ startMs }) => startMs / 1000);
-  const rows = await store.rows<DailySums>(statement("day", day, from), { ...params, starts });
-  const names = new Map(days.map(({ day: name, startMs }) => [String(startMs / 1000), name]));
-  return rows.map((row) => ({ ...row, day: names.get(row.day) ?? "" }));
+  const names = new Map(days.map(({ day, startMs }) => [String(startMs / 1000), day]));
+  return {
+    expression: "toString(roundDown(toUnixTimestamp(u.at), {starts:Array(UInt32)}))",
+    params: { starts: days.map(({ startMs }) => startMs / 1000) },
+    nameOf: (value) => names.get(value) ?? "",
+  };
 }
 
 /** A read by group; `day` is the expression of a row's day. */
 function statement(group: DailyGroup, day: string, from: string): string {
-  const grouped = GROUPED[group];
-  const expressions: Partial<Record<GroupField, string>> = {
-    day,
-    model: "u.model",
-    end_user: "u.label",
-    tag_value: "u.label",
-  };
-  const expression = (name: GroupField): string => expressions[name] ?? `toString(u.${name})`;
-  const fields = GROUP_FIELDS.map(
-    (name) => `${grouped.includes(name) ? expression(name) : NOT_GROUPED[name]} AS ${name}`,
-  );
-  const by = grouped.map(expression).join(", ");
-  const isOfClients = group === "end_user" || group === "tag";
-  return `SELECT ${fields.join(", ")}, ${SUMS}, ${PERCENTILES} FROM ${from}
-     GROUP BY ${by} ORDER BY ${group === "day" ? by : `total_tokens DESC, ${by}`}${isOfClients ? ` LIMIT ${ROWS_MAX}` : ""}`;
+  const { columns, by } = groupSql(group, { day });
+  const order = by.join(", ");
+  const hasLimit = group === "end_user" || group === "tag";
+  return `SELECT ${columns}, ${SUMS}, ${PERCENTILES} FROM ${from}
+     GROUP BY ${order} ORDER BY ${group === "day" ? order : `total_tokens DESC, ${order}`}${hasLimit ? ` LIMIT ${ROWS_MAX}` : ""}`;
 }

@@ -6,8 +6,8 @@
  */
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
+import { costsQuerySchema } from "../../../shared/schema/cost-reads.ts";
 import {
-  costsQuerySchema,
   type DailySums,
   usageBreakdownQuerySchema,
   usageDailyQuerySchema,
@@ -248,7 +248,7 @@ describe("the rollup by quarters", () => {
   });
 
   it("counts each row once after an upgrade from a version without it", async () => {
-    for (const table of ["usage_quarter_hits_mv", "usage_quarter_mv", "usage_quarter"])
+    for (const table of ["usage_quarter_outcomes_mv", "usage_quarter_hits_mv", "usage_quarter_mv", "usage_quarter"])
       await ledger.run(`DROP TABLE ${ledger.db}.${table}`);
     const old = ledgerRow(Date.now() - DAY_MS, { total_ms: 100 });
     await ledger.insert([old]);

@@ -5,7 +5,7 @@
 
 import type { UsageLogFilter, UsageLogsQuery } from "../../../shared/schema/usage.ts";
 import { USAGE_COLUMNS, type UsageRow } from "../../../shared/usage/usage-row.ts";
-import { usd } from "./expressions.ts";
+import { outcomesOf, usd } from "./expressions.ts";
 import { readNewestFirst, type TimeWindow } from "./newest-first.ts";
 import { CHOICE_SPAN, tracedAmong } from "./spans.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
@@ -108,6 +108,10 @@ export function logFilter(db: string, query: UsageLogFilter): LogFilter {
   );
   if (query.status === "success") where.push("r.status_code BETWEEN 200 AND 399");
   if (query.status === "error") where.push("r.status_code >= 400");
+  const outcomes = outcomesOf("r");
+  if (query.status === "refused") where.push(outcomes.refused_requests);
+  if (query.status === "failed") where.push(outcomes.failed_requests);
+  if (query.status === "left") where.push(outcomes.left_requests);
   if (query.traced_only === "true") where.push(`r.request_id IN (${tracedWithin(db)})`);
   return { where, params };
 }

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
 import { listen } from "../../../infra/local/http/listen.ts";
+import { costsQuerySchema } from "../../../shared/schema/cost-reads.ts";
 import {
-  costsQuerySchema,
   keySummariesQuerySchema,
   overviewQuerySchema,
   usageBreakdownQuerySchema,
@@ -30,6 +30,12 @@ ledger.use();
 
 const row = (change: Partial<UsageRow> = {}): UsageRow => ledgerRow(NOW - 1000, change);
 
+const ended = (failed: number, refused = 0) => ({
+  refused_requests: refused,
+  failed_requests: failed,
+  left_requests: 0,
+});
+
 describe("usage by tenant, key or model", () => {
   const totals = async (query: Record<string, string> = {}) =>
     await readTotals(ledger.store, usageTotalsQuerySchema.parse(query), NOW);
@@ -37,15 +43,15 @@ describe("usage by tenant, key or model", () => {
   it("sums the requested scope, most tokens first, without internal traffic and unknown callers", async () => {
     await ledger.insert(someTraffic(NOW));
     expect(await totals()).toEqual([
-      { tenant_id: OTHER_TENANT, requests: 1, errors: 0, ...used(100, 200, 0.05) },
-      { tenant_id: TENANT, requests: 2, errors: 1, ...used(11, 22, 0.11) },
+      { tenant_id: OTHER_TENANT, requests: 1, errors: 0, ...ended(0), ...used(100, 200, 0.05) },
+      { tenant_id: TENANT, requests: 2, errors: 1, ...ended(1), ...used(11, 22, 0.11) },
     ]);
     expect(await totals({ group_by: "key", limit: "1" })).toEqual([
-      { key_id: OTHER_KEY, tenant_id: OTHER_TENANT, requests: 1, errors: 0, ...used(100, 200, 0.05) },
+      { key_id: OTHER_KEY, tenant_id: OTHER_TENANT, requests: 1, errors: 0, ...ended(0), ...used(100, 200, 0.05) },
     ]);
     expect(await totals({ group_by: "model", tenant_id: TENANT })).toEqual([
-      { model: "m", requests: 1, errors: 0, ...used(10, 20, 0.1) },
-      { model: "n", requests: 1, errors: 1, ...used(1, 2, 0.01) },
+      { model: "m", requests: 1, errors: 0, ...ended(0), ...used(10, 20, 0.1) },
+      { model: "n", requests: 1, errors: 1, ...ended(1), ...used(1, 2, 0.01) },
     ]);
     expect(await totals({ include_internal: "true", key_id: KEY })).toMatchObject([{ requests: 3, total_tokens: 47 }]);
     expect(await totals({ since_ms: "0", tenant_id: TENANT })).toMatchObject([
@@ -119,7 +125,15 @@ describe("usage over time", () => {
     await ledger.insert(someTraffic(NOW));
     const bucket = Math.floor((NOW - 1000) / 300_000) * 300_000;
     expect(await readSeries(ledger.store, series(), NOW)).toEqual([
-      { bucket_ms: bucket, errors: 2, requests: 4, ...used(111, 222, 0.16), avg_ttft_ms: 75, p50_ttft_ms: 100 },
+      {
+        bucket_ms: bucket,
+        errors: 2,
+        ...ended(1, 1),
+        requests: 4,
+        ...used(111, 222, 0.16),
+        avg_ttft_ms: 75,
+        p50_ttft_ms: 100,
+      },
     ]);
     expect(await readSeries(ledger.store, series({ tenant_id: OTHER_TENANT }), NOW)).toMatchObject([
       { requests: 1, errors: 0 },

@@ -13,6 +13,7 @@ import { idText, usd } from "./expressions.ts";
 import { totalsOf } from "./figures.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { usageSource } from "./usage-source.ts";
+import type { WindowQuery } from "./usage-window.ts";
 
 const MIN_BUCKET_MS = 60_000;
 const MIN_FILTERED_BUCKET_MS = 10_000;
@@ -27,7 +28,7 @@ export async function readSeries(
 ): Promise<readonly UsageBucket[]> {
   const { from, figures, params } = await bucketed(store, query, nowMs, query.tenant_id === undefined);
   return await store.rows<UsageBucket>(
-    `SELECT ${figures.bucket} AS bucket_ms, ${figures.errors} AS errors, ${totalsOf(figures)},
+    `SELECT ${figures.bucket} AS bucket_ms, ${figures.errors} AS errors, ${figures.notServed}, ${totalsOf(figures)},
        ${figures.averageTime("ttft")} AS avg_ttft_ms, ${figures.medianTime("ttft")} AS p50_ttft_ms
      FROM ${from} GROUP BY bucket_ms ORDER BY bucket_ms`,
     params,
@@ -71,11 +72,15 @@ export async function readModelSeries(
 async function bucketed(store: AnalyticsStore, query: UsageSeriesQuery, nowMs: number, unknownCallers = false) {
   const filtered = [query.tenant_id, query.key_id, query.model].some((value) => value !== undefined);
   const widthMs = Math.max(query.bucket_ms, filtered ? MIN_FILTERED_BUCKET_MS : MIN_BUCKET_MS);
-  const lastsMs = (query.until_ms ?? nowMs) - (query.since_ms ?? nowMs - DAY_MS);
-  if (lastsMs / widthMs > BUCKETS_MAX) {
-    const message = `must be at least ${Math.ceil(lastsMs / BUCKETS_MAX)} for this period`;
-    throw new GatewayError("validation_failed", { details: [{ path: "bucket_ms", message }] });
-  }
+  refuseManyBuckets(query, widthMs, nowMs);
   const source = await usageSource(store, query, { detail: "requests", unknownCallers }, nowMs);
   return { ...source, params: { ...source.params, bucket: widthMs } };
+}
+
+/** Throws 400 when a series would have too many buckets. */
+export function refuseManyBuckets({ since_ms, until_ms }: WindowQuery, widthMs: number, nowMs: number): void {
+  const lastsMs = (until_ms ?? nowMs) - (since_ms ?? nowMs - DAY_MS);
+  if (lastsMs / widthMs <= BUCKETS_MAX) return;
+  const message = `must be at least ${Math.ceil(lastsMs / BUCKETS_MAX)} for this period`;
+  throw new GatewayError("validation_failed", { details: [{ path: "bucket_ms", message }] });
 }

@@ -3,7 +3,7 @@
  * table that `usage-window.ts` chooses. Values are sent as parameters, never in the text of the query.
  */
 import { NIL_UUID } from "../../../shared/usage/usage-row.ts";
-import { registeredModel } from "./expressions.ts";
+import { CALLED_ENDPOINT, registeredModel } from "./expressions.ts";
 import { type Figures, OF_REQUESTS, OF_SUMS } from "./figures.ts";
 import { rowsKeptFromMs } from "./kept-rows.ts";
 import { NO_STATES, quartersOfRows, STATES, SUMMED_COLUMNS } from "./quarter-rollup.ts";
@@ -28,20 +28,23 @@ interface UsageScope extends WindowQuery {
   readonly tenant_id?: string | undefined;
   readonly key_id?: string | readonly string[] | undefined;
   readonly model?: string | undefined;
+  /** Of the model: only requests that called it last. */
+  readonly endpoint?: string | undefined;
   readonly include_internal?: boolean | undefined;
   readonly group_by?: string;
   readonly tag_name?: string | undefined;
 }
 
 /**
- * What clients state of a request, and a read is grouped by: an expression on `usage_raw AS u`, which becomes the column `label`;
- * null: none. No rollup has it, so that only requests whose rows are kept count.
+ * What only single requests have of what a read is grouped by: an expression on `usage_raw AS u`, which becomes the column `label`;
+ * null: none. Only requests whose rows are kept count then.
  */
 function labelOf({ group_by, tag_name = "" }: UsageScope): {
   readonly label: string | null;
   readonly params: QueryParams;
 } {
   if (group_by === "end_user") return { label: "u.end_user", params: {} };
+  if (group_by === "endpoint") return { label: CALLED_ENDPOINT, params: {} };
   if (group_by !== "tag") return { label: null, params: {} };
   const tag = "arrayFirst(tag -> startsWith(tag, {tag:String}), splitByChar(',', u.tags))";
   return { label: `substring(${tag}, length({tag:String}) + 1)`, params: { tag: `${tag_name}=` } };
@@ -74,9 +77,10 @@ export async function usageSource(
   const rowsFromMs = await rowsKeptFromMs(store, withinMs);
   const quartersFromMs = Math.max(await store.quartersFromMs(), oldestQuarterMs(nowMs));
   const { label, params: labelParams } = labelOf(scope);
-  const onlyRows = internal || label !== null;
+  const isOfRows = label !== null || scope.endpoint !== undefined;
+  const onlyRows = internal || isOfRows;
   const stretches = stretchesOf(window, { rowsFromMs, quartersFromMs }, { detail, onlyRows }, nowMs).filter(
-    ({ table }) => label === null || table === "requests",
+    ({ table }) => !isOfRows || table === "requests",
   );
   const ofRequests = detail !== "quarters" && stretches.every(({ table }) => table === "requests");
   const select = ofRequests ? selectRequests(label) : selectSums(detail === "requests" || detail === "quarters", label);
@@ -152,7 +156,7 @@ interface Conditions {
 }
 
 function conditionsOf(scope: UsageScope, unknownCallers: boolean): Conditions {
-  const { tenant_id: tenant, key_id: keys, model, include_internal: internal = false } = scope;
+  const { tenant_id: tenant, key_id: keys, model, endpoint, include_internal: internal = false } = scope;
   const params: Record<string, string | readonly string[]> = {};
   const all = unknownCallers ? [] : [`u.tenant_id != ${NIL}`];
   const requests = internal ? [] : ["u.request_type NOT IN ('health_probe', 'benchmark')"];
@@ -165,7 +169,10 @@ function conditionsOf(scope: UsageScope, unknownCallers: boolean): Conditions {
     all.push("u.key_id IN {keys:Array(UUID)}");
     params["keys"] = [keys].flat();
   }
-  if (model !== undefined) {
+  if (endpoint !== undefined) {
+    requests.push(`${CALLED_ENDPOINT} = {called:String}`);
+    params["called"] = `${model}\n${endpoint}`;
+  } else if (model !== undefined) {
     requests.push(`${registeredModel("u")} = {name:String}`);
     sums.push("u.model = {name:String}");
     params["name"] = model;

@@ -34,7 +34,7 @@ export async function readTotals(
   const { columns, by } = GROUPS[query.group_by];
   const { from, figures, params } = await usageSource(store, query, { detail: "sums" }, nowMs);
   return await store.rows<UsageTotals>(
-    `SELECT ${columns}, ${totalsOf(figures)}, ${figures.errors} AS errors FROM ${from}
+    `SELECT ${columns}, ${totalsOf(figures)}, ${figures.errors} AS errors, ${figures.notServed} FROM ${from}
      GROUP BY ${by} ORDER BY total_tokens DESC, ${by} LIMIT {limit:UInt32}`,
     { ...params, limit: query.limit },
   );
@@ -79,7 +79,7 @@ export async function readBreakdown(
   const detail = namesDays(query) && query.group_by === "key_model" ? "quarters" : "requests";
   const { from, figures, params } = await usageSource(store, query, { detail }, nowMs);
   return await store.rows<BreakdownRow>(
-    `SELECT ${columns}, ${totalsOf(figures)}, ${figures.outcomes},
+    `SELECT ${columns}, ${totalsOf(figures)}, ${figures.outcomes}, ${figures.notServed},
        ${ENERGY}, ${figures.genTokensPerSec} AS gen_tokens_per_sec
      FROM ${from}
      GROUP BY ${by} ORDER BY cost_usd DESC, total_tokens DESC, ${by} LIMIT {limit:UInt32}`,

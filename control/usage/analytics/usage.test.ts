@@ -77,9 +77,11 @@ describe("the tables", () => {
       "usage_daily",
       "usage_daily_hits_mv",
       "usage_daily_mv",
+      "usage_daily_outcomes_mv",
       "usage_quarter",
       "usage_quarter_hits_mv",
       "usage_quarter_mv",
+      "usage_quarter_outcomes_mv",
       "usage_raw",
     ]);
     await again.close();
@@ -93,10 +95,10 @@ describe("the tables", () => {
     expect(
       await ledger.store.rows(
         `SELECT sum(requests) AS requests, sum(success_requests) AS success, sum(error_requests) AS errors,
-         sum(total_tokens) AS tokens FROM usage_test.usage_daily`,
+         sum(failed_requests) AS failed, sum(total_tokens) AS tokens FROM usage_test.usage_daily`,
         {},
       ),
-    ).toEqual([{ requests: 2, success: 1, errors: 1, tokens: 12 }]);
+    ).toEqual([{ requests: 2, success: 1, errors: 1, failed: 1, tokens: 12 }]);
   });
 
   it("have the columns that the row's description says, new or upgraded from the first version", async () => {

@@ -109,17 +109,52 @@ describe("term budgets", () => {
 
   it("word their alerts", () => {
     const limits = limitsWith({ tenantTokens: 100, keyNanoUsd: 12_500_000_000 });
-    expect(budgetAlert("tenant", "warn", limits, used(80))).toEqual({
+    expect(budgetAlert("tenant", "warn", limits, used(80), 0)).toEqual({
       id: "term_budget_warn:tenant-1@l:0",
       issueKey: "term_budget_warn:tenant-1",
       title: "Tenant budget at 80 percent",
       detail: "Acme: 80 of 100 tokens (lifetime)",
     });
-    expect(budgetAlert("key", "exhausted", limits, used(0, 13_000_000_000))).toEqual({
+    expect(budgetAlert("key", "exhausted", limits, used(0, 13_000_000_000), 0)).toEqual({
       id: "key_term_budget_exhausted:key-1@l:0",
       issueKey: "key_term_budget_exhausted:key-1",
       title: "API key budget exhausted",
       detail: "main of Acme: 13 of 12.5 USD (lifetime)",
+    });
+  });
+
+  it("say in an alert when they run out at the rate of their period, by the tenant's clock", () => {
+    const limits = limitsWith({ tenantTokens: 100 });
+    const ofMonth = (zone: string): typeof limits => ({
+      ...limits,
+      tenant: { ...limits.tenant, timezone: zone, term: { ...limits.tenant.term, period: "monthly" } },
+    });
+    const detail = (tokens: number, now: string, zone = "UTC", tag = "m:2026-11") =>
+      budgetAlert(
+        "tenant",
+        tokens < 100 ? "warn" : "exhausted",
+        ofMonth(zone),
+        { ...emptyAccount(tag), usedTokens: tokens },
+        Date.parse(now),
+      ).detail;
+    expect({
+      warned: detail(80, "2026-11-17T00:00Z"),
+      zone: detail(80, "2026-11-17T00:00Z", "Pacific/Kiritimati"),
+      unknownZone: detail(80, "2026-11-17T00:00Z", "No/Zone"),
+      lasting: detail(80, "2026-11-29T00:00Z"),
+      usedUp: detail(100, "2026-11-11T00:00Z"),
+      december: detail(100, "2026-12-11T00:00Z", "UTC", "m:2026-12"),
+      young: detail(80, "2026-11-01T00:59Z"),
+      damaged: detail(80, "2026-11-17T00:00Z", "UTC", "m:?"),
+    }).toEqual({
+      warned: "Acme: 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate",
+      zone: "Acme: 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate",
+      unknownZone: "Acme: 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate",
+      lasting: "Acme: 80 of 100 tokens (monthly); 3 a day, lasts until it resets",
+      usedUp: "Acme: 100 of 100 tokens (monthly); 10 a day, 300 would last until it resets on 2026-12-01",
+      december: "Acme: 100 of 100 tokens (monthly); 10 a day, 310 would last until it resets on 2027-01-01",
+      young: "Acme: 80 of 100 tokens (monthly)",
+      damaged: "Acme: 80 of 100 tokens (monthly)",
     });
   });
 

@@ -49,7 +49,9 @@ async function insert(url: string, line: string): Promise<void> {
 }
 
 it("is in the ledger and in both rollups once", async () => {
-  const line = JSON.stringify(storedRow(ledgerRow(Date.now(), { total_tokens: 7, cache_status: "hit" })));
+  const line = JSON.stringify(
+    storedRow(ledgerRow(Date.now(), { total_tokens: 7, cache_status: "hit", status_code: 429 })),
+  );
   await inOneLife(async (store, url) => {
     await store.migrate();
     await insert(url, line);
@@ -60,12 +62,20 @@ it("is in the ledger and in both rollups once", async () => {
     const sums = ["usage_raw", "usage_daily", "usage_quarter"].map((table) => {
       const requests = table === "usage_raw" ? "count()" : "sum(requests)";
       const hits = table === "usage_raw" ? "sumIf(total_tokens, cache_status = 'hit')" : "sum(hit_tokens)";
-      return `SELECT '${table}' AS table, ${requests} AS requests, sum(total_tokens) AS tokens, ${hits} AS hit_tokens
+      const refused = table === "usage_raw" ? "countIf(status_code = 429)" : "sum(refused_requests)";
+      return `SELECT '${table}' AS table, ${requests} AS requests, sum(total_tokens) AS tokens, ${hits} AS hit_tokens,
+        ${refused} AS refused
         FROM gateway.${table}`;
     });
     return await store.rows(`SELECT * FROM (${sums.join(" UNION ALL ")}) ORDER BY table`, {});
   });
   expect(counted).toEqual(
-    ["usage_daily", "usage_quarter", "usage_raw"].map((table) => ({ table, requests: 1, tokens: 7, hit_tokens: 7 })),
+    ["usage_daily", "usage_quarter", "usage_raw"].map((table) => ({
+      table,
+      requests: 1,
+      tokens: 7,
+      hit_tokens: 7,
+      refused: 1,
+    })),
   );
 });

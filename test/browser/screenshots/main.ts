@@ -61,7 +61,8 @@ const SHOTS: readonly Shot[] = [
   { name: "portal-limits", title: "What limits the own tenant", path: () => "/portal/limits", as: "user" },
   { name: "portal-guide", title: "How an application calls", path: () => "/portal/guide", as: "user" },
   { name: "users", title: "Users", path: () => "/users" },
-  { name: "reports", title: "Reports: what was used, and what it cost", path: () => "/reports" },
+  { name: "reports", title: "Costs: what was spent, on what, and what the month will cost", path: () => "/reports" },
+  { name: "service", title: "Service health: how requests end, and how fast they are", path: () => "/service" },
   {
     name: "statement",
     title: "A tenant's statement of a month, made for paper",

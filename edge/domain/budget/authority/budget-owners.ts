@@ -149,12 +149,14 @@ export class BudgetOwners {
   /** Charges what a request used to the periods in which it started. Call touch before it. */
   charge(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage, nowMs: number): void {
     for (const whose of OWNERS)
-      this.#write(whose, limits, (account) => this.#period(whose, limits, nowMs).charge(account, tags[whose], used));
+      this.#write(whose, limits, nowMs, (account) =>
+        this.#period(whose, limits, nowMs).charge(account, tags[whose], used),
+      );
   }
 
   /** Takes the ledger's sum since the period began for which it was asked; ignored when that period is over. */
-  raise(whose: BudgetOwner, limits: BudgetLimits, asked: LedgerCheck, sum: ActualUsage): void {
-    this.#write(whose, limits, (account) => (account.tag === asked.tag ? raiseTo(account, sum) : account));
+  raise(whose: BudgetOwner, limits: BudgetLimits, asked: LedgerCheck, sum: ActualUsage, nowMs: number): void {
+    this.#write(whose, limits, nowMs, (account) => (account.tag === asked.tag ? raiseTo(account, sum) : account));
     const owner = this.#of(whose, limits);
     if (owner !== undefined && isEndUser(limits[whose].id)) owner.checked = asked;
   }
@@ -242,7 +244,7 @@ export class BudgetOwners {
     const rolled = this.#period(whose, limits, nowMs).roll(owner.used);
     const armed = owner.limits === null ? rolled : rearm(rolled, owner.limits.term, term, rev);
     // Nothing was used: a cap that is exhausted at once needs no warning before that.
-    const used = this.#judged(whose, limits, armed, 1);
+    const used = this.#judged(whose, limits, armed, 1, nowMs);
     if (used !== owner.used || rev !== owner.limits?.rev) this.#changed(owner);
     owner.used = used;
     if (owner.buckets === null && isRated(limits[whose]))
@@ -254,19 +256,19 @@ export class BudgetOwners {
     }
   }
 
-  #write(whose: BudgetOwner, limits: BudgetLimits, change: (account: TermAccount) => TermAccount): void {
+  #write(whose: BudgetOwner, limits: BudgetLimits, nowMs: number, change: (account: TermAccount) => TermAccount): void {
     const owner = this.#of(whose, limits);
     if (owner === undefined) return;
-    owner.used = this.#judged(whose, limits, change(owner.used), 2);
+    owner.used = this.#judged(whose, limits, change(owner.used), 2, nowMs);
     this.#changed(owner);
   }
 
   /** Raises the alerts that are due, at most this many, the worst ones. */
-  #judged(whose: BudgetOwner, limits: BudgetLimits, judged: TermAccount, most: number): TermAccount {
+  #judged(whose: BudgetOwner, limits: BudgetLimits, judged: TermAccount, most: number, nowMs: number): TermAccount {
     // Clients can name any number of end users.
     if (isEndUser(limits[whose].id)) return judged;
     const { account, levels: due } = raiseAlerts(judged, limits[whose].term);
-    for (const level of due.slice(-most)) this.#onAlert(budgetAlert(whose, level, limits, account));
+    for (const level of due.slice(-most)) this.#onAlert(budgetAlert(whose, level, limits, account, nowMs));
     return account;
   }
 

@@ -144,7 +144,7 @@ export class TenantBudgetAuthority {
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultIn(USED, sum, "used") ?? faultIn(LIMITS, limits, "limits");
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
-    this.#owners.raise(whose, this.#touch(limits, nowMs), { tag, rev: limits[whose].rev }, sum);
+    this.#owners.raise(whose, this.#touch(limits, nowMs), { tag, rev: limits[whose].rev }, sum, nowMs);
     this.#dirty = true;
   }
 

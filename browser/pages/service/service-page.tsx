@@ -1,0 +1,246 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { read } from "../../data/reads.ts";
+import { changedSearch } from "../../data/search-params.ts";
+import { ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
+import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
+import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { useListView } from "../../forms/list/use-list-view.tsx";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { pageTexts } from "../../messages/en/pages.ts";
+import { serviceTexts } from "../../messages/en/service.ts";
+import { texts } from "../../messages/texts.ts";
+import { instantOf } from "../../time/instants.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
+import { Button } from "../../ui/button.tsx";
+import { SelectField } from "../../ui/fields.tsx";
+import { formatMs, formatShare, formatShortCount } from "../../ui/format.ts";
+import { Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { ChangesPanel, useChanges } from "./changes-panel.tsx";
+import { ServiceCharts } from "./service-charts.tsx";
+import { serviceColumns } from "./service-columns.tsx";
+import { SERVICE_GROUPS, type ServiceChange, type ServiceGroup } from "./service-search.ts";
+import { type HealthRow, outcomeSums, SERVICE_PERIODS, serviceWindow } from "./service-window.ts";
+
+const text = texts("service", serviceTexts);
+const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/service");
+const HEALTH_PATH = "/api/v1/usage/health";
+const EVERY_MS = 60_000;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const TITLES = { model: "byModel", tenant: "byTenant", endpoint: "byEndpoint" } as const;
+
+/** How requests ended, how fast they were, and what was changed meanwhile. A `user` sees the own tenant's. */
+export function ServicePage() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { role, tenant_id: own } = useCurrentUser();
+  const asked = search.tenant_id !== undefined && UUID.test(search.tenant_id) ? search.tenant_id : undefined;
+  const tenantId = role === "user" ? (own ?? undefined) : asked;
+  const tenant = useQuery(
+    read("/api/v1/tenants/{id}", { params: { path: { id: tenantId ?? "" } } }, { enabled: tenantId !== undefined }),
+  );
+  const shown = tenant.data?.id === tenantId?.toLowerCase() ? tenant.data : undefined;
+  const change = (changed: ServiceChange): void =>
+    void navigate({ search: (before) => changedSearch(before, changed), resetScroll: false });
+  return (
+    <ZoneProvider
+      tenantZone={shown?.timezone ?? null}
+      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
+      choice={search.zone ?? null}
+      onChoose={(zone) => change({ zone })}
+      nowMs={useNow(QUARTER_MS)}
+    >
+      <Service
+        tenantId={tenantId}
+        tenantName={shown?.name}
+        isAdmin={role === "admin"}
+        isReady={tenantId === undefined || !tenant.isPending}
+        onChange={change}
+      />
+    </ZoneProvider>
+  );
+}
+
+interface ServiceProps {
+  readonly tenantId: string | undefined;
+  readonly tenantName: string | undefined;
+  readonly isAdmin: boolean;
+  /** The zone is known, which decides about the days. */
+  readonly isReady: boolean;
+  readonly onChange: (change: ServiceChange) => void;
+}
+
+function Service({ tenantId, tenantName, isAdmin, isReady, onChange }: ServiceProps) {
+  const search = route.useSearch();
+  const { zone } = useZone();
+  const nowMs = useNow(QUARTER_MS);
+  const window = useMemo(() => serviceWindow(search.period, zone, nowMs), [search.period, zone, nowMs]);
+  const groups = SERVICE_GROUPS.filter(
+    (group) => (group !== "endpoint" || isAdmin) && (group !== "tenant" || (isAdmin && tenantId === undefined)),
+  );
+  const by = groups.find((group) => group === search.by) ?? "model";
+  const endpoint = search.model === undefined || !isAdmin ? undefined : search.endpoint;
+  const query = {
+    since_ms: String(window.fromMs),
+    ...(window.untilMs === null ? {} : { until_ms: String(window.untilMs) }),
+    ...(tenantId === undefined ? {} : { tenant_id: tenantId }),
+    ...(search.model === undefined ? {} : { model: search.model }),
+    ...(endpoint === undefined ? {} : { endpoint: endpoint === "-" ? "" : endpoint }),
+  };
+  const overTime = useHealth({ ...query, group_by: "time", bucket_ms: String(window.widthMs) }, isReady);
+  const grouped = { ...query, group_by: by };
+  const rows = useHealth(grouped, isReady);
+  const model = useQuery(
+    read(
+      "/api/v1/models",
+      { params: { query: { q: search.model ?? "", limit: "20" } } },
+      { enabled: isAdmin && search.model !== undefined },
+    ),
+  );
+  const modelId = model.data?.find(({ model_name }) => model_name === search.model)?.id;
+  const changes = useChanges({
+    fromMs: window.fromMs,
+    untilMs: window.untilMs,
+    of: { tenantId, modelId },
+    enabled: isAdmin && (search.model === undefined || !model.isPending),
+  });
+  const changedAtMs = useMemo(
+    () => (changes.data ?? []).map(({ ts }) => instantOf(ts)).filter((atMs) => atMs !== null),
+    [changes.data],
+  );
+  const isFiltered = (isAdmin && search.tenant_id !== undefined) || search.model !== undefined;
+  return (
+    <Stack>
+      <PageHead
+        title={pageText("service")}
+        question={pageText("serviceQuestion")}
+        actions={<CsvLink path={HEALTH_PATH} query={grouped} />}
+      />
+      <search aria-label={text("filters")}>
+        <Filters>
+          <PeriodFilter
+            period={window.period}
+            kinds={SERVICE_PERIODS}
+            onPeriod={(period) => onChange({ period })}
+            onZone={(chosen) => onChange({ zone: chosen })}
+          />
+          {isAdmin && (
+            <TenantFilter
+              chosen={tenantId === undefined ? undefined : (tenantName ?? tenantId)}
+              onChoose={(tenant_id) => onChange({ tenant_id })}
+            />
+          )}
+          <ModelFilter chosen={search.model} onChoose={(chosen) => onChange({ model: chosen, endpoint: undefined })} />
+          {endpoint !== undefined && (
+            <SelectField
+              label={text("endpoint")}
+              value={endpoint}
+              choices={[
+                { value: endpoint, label: endpoint === "-" ? text("ownAddress") : endpoint },
+                { value: "", label: text("anyEndpoint") },
+              ]}
+              onChange={({ target }) => onChange({ endpoint: target.value === "" ? undefined : target.value })}
+            />
+          )}
+          {groups.length > 1 && (
+            <SelectField
+              label={text("by")}
+              value={by}
+              choices={groups.map((group) => ({ value: group, label: text(group) }))}
+              onChange={({ target }) =>
+                onChange({ by: groups.find((group) => group === target.value), sort: undefined })
+              }
+            />
+          )}
+          {isFiltered && (
+            <Button
+              tone="quiet"
+              onClick={() => onChange({ tenant_id: undefined, model: undefined, endpoint: undefined })}
+            >
+              {text("clear")}
+            </Button>
+          )}
+        </Filters>
+      </search>
+      <Loaded state={overTime} texts={STATE_TEXTS}>
+        {(found) => (
+          <>
+            <OutcomeTiles rows={found} />
+            <ServiceCharts
+              rows={found}
+              window={window}
+              changedAtMs={changedAtMs}
+              show={search.show}
+              onChange={onChange}
+            />
+          </>
+        )}
+      </Loaded>
+      <p>
+        {text("sourceTimes", { width: formatMs(window.widthMs) })}{" "}
+        {(by === "endpoint" || endpoint !== undefined) && text("sourceEndpoints")}
+      </p>
+      <Loaded state={rows} texts={STATE_TEXTS}>
+        {(found) => <Groups rows={found} by={by} />}
+      </Loaded>
+      {isAdmin && <ChangesPanel changes={changes} />}
+    </Stack>
+  );
+}
+
+function OutcomeTiles({ rows }: { readonly rows: readonly HealthRow[] }) {
+  const sums = useMemo(() => outcomeSums(rows), [rows]);
+  const share = (count: number): string => formatShare(sums.requests === 0 ? null : count / sums.requests);
+  return (
+    <Grid>
+      <Tile label={text("requests")} value={formatShortCount(sums.requests)} />
+      <Tile label={text("served")} value={share(sums.served)} note={text("servedNote")} />
+      <Tile
+        label={text("refused")}
+        value={formatShortCount(sums.refused)}
+        note={text("refusedNote", { share: share(sums.refused) })}
+      />
+      <Tile
+        label={text("failed")}
+        value={formatShortCount(sums.failed)}
+        note={text("failedNote", { share: share(sums.failed) })}
+      />
+      <Tile
+        label={text("left")}
+        value={formatShortCount(sums.left)}
+        note={text("leftNote", { share: share(sums.left) })}
+      />
+    </Grid>
+  );
+}
+
+function Groups({ rows, by }: { readonly rows: readonly HealthRow[]; readonly by: ServiceGroup }) {
+  const columns = useMemo(() => serviceColumns(by), [by]);
+  const { choice, ...view } = useListView({ rows, columns });
+  return (
+    <Panel isFlush title={text(TITLES[by])} actions={choice}>
+      <Table
+        label={text(TITLES[by])}
+        {...view}
+        rows={view.rows ?? rows}
+        rowKey={({ model, tenant_id, endpoint }) => JSON.stringify([model, tenant_id, endpoint])}
+        empty={<Empty title={text("empty")}>{text("emptyText")}</Empty>}
+      />
+    </Panel>
+  );
+}
+
+/** Rows of one question; those of another are none of this one. */
+function useHealth(
+  query: { readonly since_ms: string; readonly group_by: "time" | ServiceGroup; readonly bucket_ms?: string },
+  enabled: boolean,
+) {
+  return useQuery(read(HEALTH_PATH, { params: { query } }, { everyMs: EVERY_MS, enabled, keepsOld: false }));
+}
