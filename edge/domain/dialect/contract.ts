@@ -8,6 +8,8 @@ export interface StreamTranslation {
   event(name: string | null, data: string): Steps<string>;
   /** The stream was none of its API, or ended before its own end. */
   readonly isBroken: boolean;
+  /** What is wrong with a stream that did not just end early, in words for its client. */
+  readonly fault?: string | null;
   /** Memory of what is kept until the end, if it grows with the answer. */
   readonly keptBytes?: number;
   /** The upstream's body ended, with or without its own end. */

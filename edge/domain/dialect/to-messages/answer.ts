@@ -14,6 +14,9 @@ const REASONS = {
   function_call: "tool_use",
   content_filter: "refusal",
 };
+const CUT = { length: true, content_filter: true };
+/** Messages cannot have any other arguments. */
+export const NO_OBJECT = "the arguments of a tool call are not a JSON object";
 const TIERS = { default: "standard", priority: "priority" };
 
 /** Throws `upstream_failed` for what is no completion. */
@@ -29,8 +32,10 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
     yield ITEM_UNITS;
     const { id, function: called } = objectOf(call);
     const { name, arguments: written } = objectOf(called);
-    const input = typeof written === "string" && written !== "" ? yield* parsedInSteps(written) : written || {};
-    content.push({ type: "tool_use", id: id ?? callIdOf(completion, index), name, input: input ?? written });
+    const read = typeof written === "string" ? yield* parsedInSteps(written.trim() || "{}") : (written ?? {});
+    const input = isJsonObject(read) ? read : isCut(choice) ? {} : null;
+    if (input === null) throw new GatewayError("upstream_failed", { complaint: NO_OBJECT, cause: NO_OBJECT });
+    content.push({ type: "tool_use", id: id ?? callIdOf(completion, index), name, input });
   }
   const called = content.at(-1)?.["type"] === "tool_use";
   return {
@@ -39,6 +44,11 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
     ...endOf(choice, { called, refusal }),
     usage: messagesUsage(completion),
   };
+}
+
+/** The model was stopped in its answer: the arguments of a call may be incomplete. */
+export function isCut({ finish_reason: reason }: JsonObject): boolean {
+  return listed(CUT, reason) ?? false;
 }
 
 /** What a message has before its content. */
