@@ -86,12 +86,13 @@ export function callIdOf({ id }: JsonObject, index: number): string {
   return `${headText(id) ?? ""}_${String(index)}`;
 }
 
-/** How the answer ended. Some servers say `stop` for calls, and name the stop sequence in `stop_reason`. */
+/** How the answer ended. Some servers say `stop` for calls, or `tool_calls` without one, and name the stop sequence in `stop_reason`. */
 export function endOf(
   { finish_reason: reason, stop_reason: sequence }: JsonObject,
   { called, refusal }: { readonly called: boolean; readonly refusal: string },
 ): JsonObject {
   if (reason === "stop" && called) return { stop_reason: "tool_use", stop_sequence: null };
+  if (listed(REASONS, reason) === "tool_use" && !called) return { stop_reason: "end_turn", stop_sequence: null };
   if (reason === "stop" && typeof sequence === "string")
     return { stop_reason: "stop_sequence", stop_sequence: sequence };
   const refused = refusal !== "" || reason === "content_filter";

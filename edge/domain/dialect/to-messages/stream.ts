@@ -10,7 +10,7 @@ import { headText } from "../../wire/sse/event-head.ts";
 import { cutText } from "../../wire/text/printable.ts";
 import { messagesError, statusOfEvent } from "../error-types.ts";
 import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
-import { endOf, isBegun, isCut, messageHead, messagesUsage, reasoningOf, reportOf } from "./answer.ts";
+import { endOf, isBegun, isCut, messageHead, messagesUsage, reasoningOf, reportOf, textsOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { CallPlaces } from "./call-places.ts";
 
@@ -83,7 +83,7 @@ export class MessagesStream {
     this.#refusal = cutText(this.#refusal + textOf(refusal), REPEATED_MAX_CHARACTERS);
     const events: JsonObject[] = [
       ...this.#blocks.said("thinking", reasoningOf(objectOf(delta))),
-      ...this.#blocks.said("text", textOf(content) + textOf(refusal)),
+      ...this.#blocks.said("text", textsOf(content) + textOf(refusal)),
     ];
     for (const call of elementsOf(calls)) {
       yield ITEM_UNITS;
