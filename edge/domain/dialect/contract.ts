@@ -6,7 +6,7 @@ import type { JsonObject } from "../wire/json/document.ts";
 export interface StreamTranslation {
   /** One event of the upstream, `[DONE]` too. `name` is its `event` field. */
   event(name: string | null, data: string): Steps<string>;
-  /** The stream was none of its API, or ended before its own end. */
+  /** The stream is not one of its API, or ended early. */
   readonly isBroken: boolean;
   /** What is wrong with a stream that did not just end early, in words for its client. */
   readonly fault?: string | null;
