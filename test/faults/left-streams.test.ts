@@ -21,8 +21,8 @@ const AT_ONCE = 20;
 /** The inspector keeps the last thousand lines of the log. */
 const WARM = 800;
 const LEFT = 400;
-/** What grows by a fraction of a call: counts, and rows on their way. */
-const CALL_MAX_BYTES = 1024;
+/** So few calls do not fill all that is bounded, such as memories of names; the soak is exact. */
+const CALL_MAX_BYTES = 4096;
 
 async function leave(gateway: Gateway, { secret, model, mark }: Minted, path: string): Promise<void> {
   const leaving = new AbortController();
