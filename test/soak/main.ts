@@ -162,6 +162,8 @@ const SLOTS_PER_STREAM = 0.75;
  */
 const KEPT_PER_CALL_MAX_BYTES = 512;
 const FIRST_PART = 0.25;
+/** What is bounded is not full after fewer calls. */
+const FILL_CALLS = 1500;
 /** The memory of the process at the second rest / at the first: what it keeps outside the engine's heap. */
 const GROWTH_MAX = 1.15;
 const SETTLE_MS = 60_000;
@@ -253,6 +255,8 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   const failed = [...asked.values()].filter(({ status }) => status !== null && status !== 200 && status !== 429);
   if (failed.length > 0) problems.push(`${failed.length} answers were neither 200 nor the upstream's 429`);
   if (lostSessions() > 0) problems.push(`${lostSessions()} sessions with the Cell were lost`);
+  if (first.calls < FILL_CALLS)
+    problems.push(`${first.calls} calls before the first rest are too few to judge the memory: run it for longer`);
   const keptPerCall = (last.keptByHeap - first.keptByHeap) / Math.max(1, last.calls - first.calls);
   if (keptPerCall > KEPT_PER_CALL_MAX_BYTES)
     problems.push(`the runtime keeps ${keptPerCall.toFixed(0)} bytes of each call`);
