@@ -13,7 +13,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const stack = useStarted(async () => {
   const started = await startTestStack({}, { inspect: true });
-  return { ...started, close: started.stop };
+  return { ...started, close: async () => await started.stop() };
 });
 const upstream = useStarted(startTestUpstream);
 

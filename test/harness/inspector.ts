@@ -8,7 +8,7 @@ interface Reply {
 }
 
 /** Calls a method of the inspector. Rejects when the inspector refuses or is gone. */
-export type Inspect = (method: string, params?: object) => Promise<unknown>;
+type Inspect = (method: string, params?: object) => Promise<unknown>;
 
 /** Connects with the worker called `name` while `work` runs. Throws when the inspector at `url` does not know that worker. */
 export async function withInspector<T>(url: string, name: string, work: (send: Inspect) => Promise<T>): Promise<T> {

@@ -9,6 +9,7 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { translationOf } from "./translation.ts";
+import { textOf } from "./values.ts";
 
 const RUNS = { numRuns: 400 };
 
@@ -184,6 +185,6 @@ function textsOf(events: readonly string[]): string {
     .filter(({ index }) => index === 0)
     .map(({ delta: one }) => one ?? {});
   const written = (value: unknown): string =>
-    Array.isArray(value) ? value.map((part: JsonObject) => String(part["text"])).join("") : String(value ?? "");
+    Array.isArray(value) ? value.map((part: JsonObject) => String(part["text"])).join("") : textOf(value);
   return deltas.map(({ content, refusal }) => written(content) + written(refusal)).join("");
 }

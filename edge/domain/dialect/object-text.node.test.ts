@@ -14,7 +14,33 @@ const anyObject = fc
 const cuts = fc.array(fc.nat(), { maxLength: 6 });
 /** One character of an object's text is another one, or is missing, or comes twice. */
 const almostObject = fc
-  .tuple(anyObject, fc.nat(), fc.nat(2), fc.constantFrom(...'{}[]",:\\u0-.e+t n1\u0000\n'))
+  .tuple(
+    anyObject,
+    fc.nat(),
+    fc.nat(2),
+    fc.constantFrom(
+      "{",
+      "}",
+      "[",
+      "]",
+      '"',
+      ",",
+      ":",
+      "\\",
+      "u",
+      "0",
+      "-",
+      ".",
+      "e",
+      "+",
+      "t",
+      " ",
+      "n",
+      "1",
+      "\u0000",
+      "\n",
+    ),
+  )
   .map(([text, place, kept, character]) => {
     const at = place % text.length;
     return text.slice(0, at) + character + text.slice(at + kept);

@@ -261,29 +261,6 @@ describe("a chat completion's stream as events", () => {
     expect(blocks).toEqual([opened(0, { ...toolUse("c1"), name: "look_up" }), opened(1, toolUse("c2"))]);
   });
 
-  it("starts a call for each new id with a name, although all have one index", () => {
-    const stream = new MessagesStream();
-    const call = (id: string | null, name: string | null, input: string) =>
-      chunk({ tool_calls: [{ index: 0, id, function: { name, arguments: input } }] });
-    const events = [
-      call("c1", "f", '{"a":'),
-      // of servers that give every piece an id of its own
-      call("c9", "f", "{}"),
-      call("c8", null, "}"),
-      call("c2", "f", ""),
-      call("c2", null, "{}"),
-      call("c3", "f", "{}"),
-      "[DONE]",
-    ];
-    const sent = events.flatMap((event) => next(stream, event)) as JsonObject[];
-    expect(sent.filter(({ type }) => /block_start|message_stop/.test(String(type)))).toEqual([
-      opened(0, toolUse("c1")),
-      opened(1, toolUse("c2")),
-      opened(2, toolUse("c3")),
-      { type: "message_stop" },
-    ]);
-  });
-
   it.each([
     [
       "an error",
@@ -365,14 +342,6 @@ describe("a chat completion's stream as events", () => {
     const all = events.flatMap((event) => next(stream, event));
     const message = `upstream stream interrupted${fault}`;
     expect(all.at(-1)).toEqual({ type: "error", error: { type: "api_error", message } });
-  });
-
-  it("ends a call without arguments, or of white space alone, as one without input", () => {
-    const stream = new MessagesStream();
-    const events = [called(0, { id: "a" }, ""), called(1, { id: "b" }, " \n"), chunk({}, "tool_calls"), "[DONE]"];
-    const types = events.flatMap((event) => next(stream, event)).map((one) => (one as JsonObject)["type"]);
-    const block = ["content_block_start", "content_block_stop"];
-    expect(types).toEqual(["message_start", ...block, ...block, "message_delta", "message_stop"]);
   });
 });
 
