@@ -1,4 +1,4 @@
-/** Which calls the pieces of a chat completion's stream become in a message (docs/rules/dialects.md#streams). */
+/** What the pieces of a chat completion's stream become in a message: calls, and the end of a refusal (docs/rules/dialects.md#streams). */
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
@@ -49,5 +49,16 @@ describe("a streamed chat completion", () => {
     const types = events.flatMap((event) => next(stream, event)).map((one) => one["type"]);
     const block = ["content_block_start", "content_block_stop"];
     expect(types).toEqual(["message_start", ...block, ...block, "message_delta", "message_stop"]);
+  });
+
+  it("keeps the first KiB of a refusal for its end", () => {
+    const stream = new MessagesStream();
+    const refused = Array.from({ length: 3 }, () => next(stream, chunk({ refusal: "a".repeat(1000) })));
+    const [, end] = next(stream, "[DONE]");
+    const details = { type: "refusal", category: null, explanation: "a".repeat(1024) };
+    expect({ last: refused.at(-1), end }).toMatchObject({
+      last: [{ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "a".repeat(1000) } }],
+      end: { delta: { stop_details: details } },
+    });
   });
 });

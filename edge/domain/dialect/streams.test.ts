@@ -287,17 +287,6 @@ describe("a chat completion's stream as events", () => {
     expect({ sent: next(stream, event, name), end: next(stream, "[DONE]") }).toEqual({ sent: [error], end: [] });
   });
 
-  it("keeps the first KiB of a refusal for its end", () => {
-    const stream = new MessagesStream();
-    const refused = Array.from({ length: 3 }, () => next(stream, chunk({ refusal: "a".repeat(1000) })));
-    const [, end] = next(stream, "[DONE]") as JsonObject[];
-    const details = { type: "refusal", category: null, explanation: "a".repeat(1024) };
-    expect({ last: refused.at(-1), end }).toMatchObject({
-      last: [delta(0, { type: "text_delta", text: "a".repeat(1000) })],
-      end: { delta: { stop_details: details } },
-    });
-  });
-
   it("takes its turns with very many calls of one event", () => {
     const calls = Array.from({ length: 5000 }, (_, at) => ({
       index: 0,
