@@ -226,6 +226,12 @@ export function errorBody(code: ErrorCode, options: ErrorOptions = {}): ErrorBod
   };
 }
 
+/** The error at the end of a stream that broke, with what is wrong with it if that is known. */
+export function brokenStreamBody(fault: string | null): ErrorBody {
+  const { message } = ERROR_TABLE.upstream_stream_error;
+  return errorBody("upstream_stream_error", fault === null ? {} : { complaint: `${message}: ${fault}` });
+}
+
 /** Thrown in the outer layers only; one handler per app turns it into {@link ErrorBody}. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";

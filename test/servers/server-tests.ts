@@ -18,6 +18,8 @@ interface RealServer {
   readonly bodies: readonly Body[];
   /** Calls that it serves at the same time; null: it makes no text, so that no call takes long. */
   readonly slots: number | null;
+  /** A tool that it has to call is called, by the schema of the tool if that is strict. */
+  readonly callsTools?: boolean;
   /** Names of bodies whose answers report fewer tokens than its metrics count. */
   readonly reportsLess?: readonly string[];
   /** Its metrics of tokens read, tokens made, and calls that run. */
@@ -31,8 +33,29 @@ const LONG_TOKENS = 7_000;
 const WEIGHTS = { heavy: 75, light: 25 } as const;
 const SERVED = 120;
 const TURNS = 20;
+/** What its model, which knows nothing, can ask of the tool. */
+const PLACES = ["here", "there"];
+const LOOK = {
+  name: "look",
+  strict: true,
+  input_schema: {
+    type: "object" as const,
+    properties: { at: { type: "string", enum: PLACES } },
+    required: ["at"],
+    additionalProperties: false,
+  },
+};
 
-export function testServer({ name, start, model, bodies, slots, reportsLess = [], metrics }: RealServer): void {
+export function testServer({
+  name,
+  start,
+  model,
+  bodies,
+  slots,
+  callsTools = false,
+  reportsLess = [],
+  metrics,
+}: RealServer): void {
   const server = useStarted(start);
   const gateway = new Gateway({
     proxyUrl: inject("proxyUrl"),
@@ -160,6 +183,60 @@ export function testServer({ name, start, model, bodies, slots, reportsLess = []
         statuses: new Set([200]),
         read: [...new Set(read)].toSorted((a, b) => b - a),
       });
+    });
+
+    it.runIf(callsTools)(`runs ${TURNS} turns of a tool that it has to call, streamed and not`, async () => {
+      const caller = await gateway.mint(`${server().url}/v1`, model);
+      const client = new Anthropic({ baseURL: gateway.proxyUrl, apiKey: caller.secret, maxRetries: 0 });
+      const history: Anthropic.MessageParam[] = [{ role: "user", content: "a b c" }];
+      const inputs: unknown[] = [];
+      for (let turn = 0; turn < TURNS; turn += 1) {
+        const request = {
+          model: caller.model.model_name,
+          max_tokens: 200,
+          temperature: 0,
+          messages: history,
+          tools: [LOOK],
+          tool_choice: { type: "any" as const },
+        };
+        const { content, stop_reason } =
+          turn % 2 === 0 ? await client.messages.create(request) : await client.messages.stream(request).finalMessage();
+        const calls = content.filter((block) => block.type === "tool_use");
+        // its model calls again and again: the last call may be cut by the limit
+        inputs.push(...calls.slice(0, stop_reason === "max_tokens" ? -1 : undefined).map(({ input }) => input));
+        const results = calls.map(({ id }) => ({
+          type: "tool_result" as const,
+          tool_use_id: id,
+          content: `seen ${turn}`,
+        }));
+        history.push({ role: "assistant", content }, { role: "user", content: results });
+      }
+      const known = inputs.filter((input) => PLACES.includes((input as { readonly at: string }).at));
+      expect({ isEnough: inputs.length >= TURNS, known: known.length }).toEqual({
+        isEnough: true,
+        known: inputs.length,
+      });
+    });
+
+    it.runIf(callsTools)("names the arguments that its model writes for a tool that is not strict", async () => {
+      const caller = await gateway.mint(`${server().url}/v1`, model);
+      const client = new Anthropic({ baseURL: gateway.proxyUrl, apiKey: caller.secret, maxRetries: 0 });
+      const request = {
+        model: caller.model.model_name,
+        max_tokens: 200,
+        temperature: 0,
+        messages: [{ role: "user" as const, content: "a b c" }],
+        tools: [{ ...LOOK, strict: false }],
+        tool_choice: { type: "any" as const },
+      };
+      await expect(client.messages.stream(request).finalMessage()).rejects.toThrow(
+        "the arguments of a tool call are not a JSON object",
+      );
+      const [row] = await waitFor(
+        async () => await gateway.rows(caller.tenant.id),
+        (found) => found.length === 1,
+      );
+      expect(row).toMatchObject({ status_code: 200, error_code: "upstream_stream_error" });
     });
 
     it("stops to generate when the client of a stream leaves", async () => {

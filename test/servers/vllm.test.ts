@@ -23,6 +23,9 @@ const serve = (port: number): Command => [
   ...WORDS.split(/\s+/),
   // What is in a cache depends on the calls before, and with it the counts of an answer.
   "--no-enable-prefix-caching",
+  "--enable-auto-tool-choice",
+  "--tool-call-parser",
+  "hermes",
 ];
 
 const ENV = {
@@ -39,6 +42,7 @@ testServer({
   start: async () => await ModelServer.started(serve, ENV),
   model: "text",
   slots: SLOTS,
+  callsTools: true,
   metrics: {
     input: "vllm:prompt_tokens_total",
     output: "vllm:generation_tokens_total",

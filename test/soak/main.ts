@@ -2,7 +2,7 @@
  * `npm run test:area -- soak [--minutes 10 --streams 200]`: one stack with calls of both dialects, translated and not, that
  * come, end, break and are left at random.
  * Prints a report; the exit code is 1 when a slot or a row is missing, when a row is written twice, when a session with the
- * Cell is lost, or when the memory of the Worker's runtime keeps growing.
+ * Cell is lost, or when the Worker's runtime keeps something of each call.
  */
 
 import { execFile } from "node:child_process";
@@ -11,6 +11,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
 import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
+import { keptBytes } from "../harness/inspector.ts";
 import { startTestStack } from "../harness/test-stack.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { type Dialect, randomCall } from "./calls.ts";
@@ -114,15 +115,21 @@ async function load(
 
 const EVERY_MS = 1000;
 
+const run = promisify(execFile);
+
+/** The memory of a process, in megabytes. */
+async function residentMb(pid: number): Promise<number> {
+  const { stdout } = await run("ps", ["-o", "rss=", "-p", String(pid)]);
+  return Number(stdout) / 1024;
+}
+
 /** Reads the memory of `pid` in megabytes, once per second until it is stopped. */
 function watchMemory(pid: number) {
   const readings: number[] = [];
   const stopping = new AbortController();
-  const run = promisify(execFile);
   const reading = (async () => {
     while (!stopping.signal.aborted) {
-      const { stdout } = await run("ps", ["-o", "rss=", "-p", String(pid)]);
-      readings.push(Number(stdout) / 1024);
+      readings.push(await residentMb(pid));
       await pause(EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   })();
@@ -139,7 +146,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-/** The median of each tenth, which shows whether the memory goes on to grow. */
+/** The median of each tenth. */
 function tenths(readings: readonly number[]): readonly string[] {
   const size = Math.max(1, Math.ceil(readings.length / 10));
   const starts = Array.from({ length: Math.ceil(readings.length / size) }, (_, nth) => nth * size);
@@ -150,10 +157,14 @@ const TENANTS = 6;
 /** Fewer slots than clients, so that some clients always wait. */
 const SLOTS_PER_STREAM = 0.75;
 /**
- * The memory of the second half / that of the first half, after the engine's heap has had a quarter of the time to find its
- * size.
+ * What the runtime may keep of a call, in bytes, between two rests: after the first part of the time, in which what is bounded fills
+ * up, and at the end. Garbage is collected before: the engine lets its heap grow for some ten thousand calls first. The process has
+ * more than its heap, because its allocator returns little of what is free again.
  */
-const GROWTH_MAX = 1.15;
+const KEPT_MAX_BYTES = { heap: 512, process: 4096 } as const;
+const FIRST_PART = 0.5;
+/** What is bounded is not full after fewer calls. */
+const FILL_CALLS = 3000;
 const SETTLE_MS = 60_000;
 
 interface Kept {
@@ -203,17 +214,25 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   const pid = stack.parts.get("workerd")?.pid;
   if (pid === undefined || pid === null) throw new Error("the runtime has no process");
   const memory = watchMemory(pid);
-  const asked = await load(gateway, callers, streams, Date.now() + 60_000 * minutes);
-  await memory.stop();
-
   const problems: string[] = [];
-  const idle = await waitFor(
-    async () => ({ ...(await gateway.stats()), upstream: upstream.underWay() }),
-    ({ in_flight, queued, upstream: underWay }) => in_flight + queued + underWay === 0,
-    SETTLE_MS,
-  ).catch((error: unknown) => {
-    problems.push(`slots: ${String(error)}`);
-  });
+  const asked = new Map<string, Asked>();
+  const part = async (share: number) => {
+    const sent = await load(gateway, callers, streams, Date.now() + 60_000 * minutes * share);
+    for (const [mark, one] of sent) asked.set(mark, one);
+    const idle = await waitFor(
+      async () => ({ ...(await gateway.stats()), upstream: upstream.underWay() }),
+      ({ in_flight, queued, upstream: underWay }) => in_flight + queued + underWay === 0,
+      SETTLE_MS,
+    ).catch((error: unknown) => {
+      problems.push(`slots: ${String(error)}`);
+    });
+    const heap = await keptBytes(stack.inspectorUrl());
+    return { idle, heap, process: (await residentMb(pid)) * 2 ** 20, calls: asked.size };
+  };
+  const first = await part(FIRST_PART);
+  const last = await part(1 - FIRST_PART);
+  await memory.stop();
+  const { idle } = last;
   // Rows are inserted in batches, each within seconds; a request whose client left is counted after its slot is free.
   const read = async () => ({ kept: await rowsOf(gateway, callers), completed: await counted(stack) });
   const { kept, completed } = await waitFor(
@@ -235,11 +254,14 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   const failed = [...asked.values()].filter(({ status }) => status !== null && status !== 200 && status !== 429);
   if (failed.length > 0) problems.push(`${failed.length} answers were neither 200 nor the upstream's 429`);
   if (lostSessions() > 0) problems.push(`${lostSessions()} sessions with the Cell were lost`);
-  const settled = memory.readings.slice(memory.readings.length / 4);
-  const first = median(settled.slice(0, settled.length / 2));
-  const second = median(settled.slice(settled.length / 2));
-  const growth = second / first;
-  if (growth > GROWTH_MAX) problems.push(`memory grew by ${((growth - 1) * 100).toFixed(0)} %`);
+  if (first.calls < FILL_CALLS)
+    problems.push(`${first.calls} calls before the first rest are too few to judge the memory: run it for longer`);
+  const keptOf = (what: keyof typeof KEPT_MAX_BYTES): number =>
+    (last[what] - first[what]) / Math.max(1, last.calls - first.calls);
+  const ofCall = { heap: keptOf("heap"), process: keptOf("process") };
+  for (const what of ["heap", "process"] as const)
+    if (ofCall[what] > KEPT_MAX_BYTES[what])
+      problems.push(`the runtime's ${what} keeps ${ofCall[what].toFixed(0)} bytes of each call`);
   console.log(
     [
       `${asked.size} requests in ${minutes} min at ${streams} streams: ${countsOf([...asked.values()].map(({ fate }) => fate))}`,
@@ -247,8 +269,8 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
       `${upstream.seen.size} reached the upstream; ${completed} counted by the Cell; ${kept.requestIds.length} rows, ${ids.size} of them different`,
       `${unseen} left before anything was seen of them, and have no row`,
       `in flight at the end: ${idle?.in_flight ?? "?"}, queued: ${idle?.queued ?? "?"}`,
-      `memory of the runtime after its first quarter of the time: ${first.toFixed(0)} MB, then ${second.toFixed(0)} MB`,
-      `by tenths of the time: ${tenths(memory.readings).join(", ")} MB`,
+      `kept of each of ${last.calls - first.calls} calls: ${ofCall.heap.toFixed(0)} bytes of the heap, ${ofCall.process.toFixed(0)} of the process`,
+      `memory of the process by tenths of the time: ${tenths(memory.readings).join(", ")} MB`,
     ].join("\n"),
   );
   return problems;
@@ -271,6 +293,7 @@ let lost = 0;
 const stack = await startTestStack(
   { GATEWAY_GLOBAL_MAX_IN_FLIGHT: slots },
   {
+    inspect: true,
     log: (line) => {
       if (line.includes('"event":"exchange_lost"')) lost += 1;
     },

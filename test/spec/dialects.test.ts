@@ -259,6 +259,23 @@ describe("the Anthropic SDK at a model of chat completions", () => {
     });
   });
 
+  it.each([
+    [true, { status_code: 200, error_code: "upstream_stream_error" }],
+    [false, { status_code: 502, error_code: "upstream_failed" }],
+  ])("names arguments of a call that are not an object, streamed: %s", async (stream, outcome) => {
+    const minted = await fixture.gateway.mint(toolModel().url, "text");
+    const request = {
+      ...message(minted),
+      messages: [{ role: "user" as const, content: `call {"${TOOL.name}":"Oslo"}` }],
+      tools: [{ name: TOOL.name, input_schema: { type: "object" as const } }],
+    };
+    const { messages: client } = anthropic(minted);
+    await expect(stream ? client.stream(request).finalMessage() : client.create(request)).rejects.toThrow(
+      "the arguments of a tool call are not a JSON object",
+    );
+    expect(await lastRow(minted)).toMatchObject(outcome);
+  });
+
   it("raises its own errors, and counts tokens", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "status=429");
     await expect(anthropic(minted).messages.create(message(minted))).rejects.toBeInstanceOf(Anthropic.RateLimitError);

@@ -96,12 +96,39 @@ describe("a chat completion as a message", () => {
     expect(atOnce(messagesAnswer(completion({ content: "a" }, {}, choice)))).toMatchObject(expected);
   });
 
-  it("says tool_use for calls of a server that says stop, and keeps arguments that are not JSON", () => {
-    expect(atOnce(messagesAnswer(completion({ content: null, tool_calls: [call("c", "f", "{")] })))).toMatchObject({
+  it("says tool_use for calls of a server that says stop", () => {
+    expect(atOnce(messagesAnswer(completion({ content: null, tool_calls: [call("c", "f", "{}")] })))).toMatchObject({
       stop_reason: "tool_use",
-      content: [{ type: "tool_use", id: "c", name: "f", input: "{" }],
+      content: [{ type: "tool_use", id: "c", name: "f", input: {} }],
     });
   });
+
+  it.each([
+    ["{", "stop", "upstream_failed"],
+    ['"a"', "tool_calls", "upstream_failed"],
+    ["[]", "length", {}],
+    ['{"a":', "length", {}],
+    [" \n", "tool_calls", {}],
+    [null, "tool_calls", {}],
+    [{ a: 1 }, "tool_calls", { a: 1 }],
+    [1, "tool_calls", "upstream_failed"],
+  ])(
+    "has an object as the input of a call with the arguments %j of an answer that ended with %s",
+    (written, reason, expected) => {
+      const tool_calls = [{ id: "c", type: "function", function: { name: "f", arguments: written } }];
+      const read = (): unknown => {
+        try {
+          const message = atOnce(
+            messagesAnswer(completion({ content: null, tool_calls }, {}, { finish_reason: reason })),
+          );
+          return (message["content"] as readonly JsonObject[])[0]?.["input"];
+        } catch (error) {
+          return (error as GatewayError).code;
+        }
+      };
+      expect(read()).toEqual(expected);
+    },
+  );
 
   it("shows a refusal as text with its reason to stop", () => {
     expect(atOnce(messagesAnswer(completion({ content: null, refusal: "No." })))).toMatchObject({

@@ -7,8 +7,10 @@ import type { TakeBytes } from "../wire/json/write-in-steps.ts";
 export interface StreamTranslation {
   /** One event of the upstream, `[DONE]` too. `name` is its `event` field. */
   event(name: string | null, data: string): Steps<string>;
-  /** The stream was none of its API, or ended before its own end. */
+  /** The stream is not one of its API, or ended early. */
   readonly isBroken: boolean;
+  /** What is wrong with a stream that did not just end early, in words for its client. */
+  readonly fault?: string | null;
   /** Memory of what is kept for later events. */
   readonly keptBytes: number;
   /** The upstream's body ended, with or without its own end. */

@@ -181,6 +181,20 @@ function translated(stream: StreamTranslation, events: readonly string[]): strin
   return events.map((data) => atOnce(stream.event(null, data))).join("") + stream.end();
 }
 
+/** The data of a stream that calls a tool as vLLM does: name and arguments apart. */
+function calling(pieces: readonly string[], reason: string): string[] {
+  const deltas = [
+    { role: "assistant", content: "" },
+    { content: null, tool_calls: [{ id: "t0", type: "function", index: 0, function: { name: "look" } }] },
+    ...pieces.map((input) => ({ content: null, tool_calls: [{ index: 0, function: { arguments: input } }] })),
+  ];
+  const choices = [
+    ...deltas.map((delta) => ({ index: 0, delta, finish_reason: null })),
+    { index: 0, delta: {}, finish_reason: reason, stop_reason: null },
+  ];
+  return [...choices.map((choice) => JSON.stringify({ id: "chatcmpl-1", choices: [choice] })), "[DONE]"];
+}
+
 const answering = (text: string) => () =>
   Promise.resolve(new Response(text, { headers: { "content-type": "text/event-stream" } }));
 
@@ -251,6 +265,24 @@ describe("a chat completion's stream, read by Anthropic's client", () => {
         { type: "tool_use", id: "t1", input: {} },
       ],
     });
+  });
+
+  // what vLLM sends under `tool_choice: "required"` for a tool that is not strict, whose model has written a text
+  it.each([
+    ["a text", ['"', "a", '"'], "tool_calls"],
+    ["a text that is cut", ['"', "a"], "length"],
+    ["an object that is cut without a reason", ['{"a":', "1"], "tool_calls"],
+    ["an object with a raw line end in a text", ['{"a":"', "\n", '"}'], "tool_calls"],
+    ["two objects", ['{"a":1}', '{"a":2}'], "tool_calls"],
+  ])("names arguments that are %s", async (_, pieces, reason) => {
+    await expect(readByAnthropic(translated(new MessagesStream(), calling(pieces, reason)))).rejects.toThrow(
+      "upstream stream interrupted: the arguments of a tool call are not a JSON object",
+    );
+  });
+
+  it("has what came of arguments that the limit has cut", async () => {
+    const read = await readByAnthropic(translated(new MessagesStream(), calling(['{"a":1,', '"b":"c'], "length")));
+    expect(read).toMatchObject({ content: [{ type: "tool_use", input: { a: 1 } }], stop_reason: "max_tokens" });
   });
 
   it("is an error wherever the stream breaks off", async () => {

@@ -5,9 +5,11 @@ import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import type { StreamTranslation } from "./contract.ts";
 import { ChatStream } from "./to-chat/stream.ts";
-import { JsonEnd } from "./to-messages/json-end.ts";
+import { ObjectText } from "./to-messages/object-text.ts";
 import { MessagesStream } from "./to-messages/stream.ts";
 
+const NO_OBJECT = "the arguments of a tool call are not a JSON object";
+const TOO_MUCH = "the answer has more parallel tool calls than can be kept";
 const chatStream = (usageAsked = false) => new ChatStream({ createdSecs: 5, usageAsked });
 
 /** The data of the events that one event of the upstream becomes. */
@@ -285,21 +287,14 @@ describe("a chat completion's stream as events", () => {
     expect({ sent: next(stream, event, name), end: next(stream, "[DONE]") }).toEqual({ sent: [error], end: [] });
   });
 
-  it("keeps the first KiB of a refusal for its end", () => {
-    const stream = new MessagesStream();
-    const refused = Array.from({ length: 3 }, () => next(stream, chunk({ refusal: "a".repeat(1000) })));
-    const [, end] = next(stream, "[DONE]") as JsonObject[];
-    const details = { type: "refusal", category: null, explanation: "a".repeat(1024) };
-    expect({ last: refused.at(-1), end }).toMatchObject({
-      last: [delta(0, { type: "text_delta", text: "a".repeat(1000) })],
-      end: { delta: { stop_details: details } },
-    });
-  });
-
   it("takes its turns with very many calls of one event", () => {
-    const calls = Array.from({ length: 5000 }, () => ({ index: 0, id: "c", function: { name: "f", arguments: "[" } }));
+    const calls = Array.from({ length: 5000 }, (_, at) => ({
+      index: 0,
+      id: "c",
+      function: { name: "f", arguments: at === 0 ? '{"' : "a" },
+    }));
     const steps = new MessagesStream().event(null, JSON.stringify(chunk({ tool_calls: calls })));
-    const [ofEvent, ofText] = [steps, new JsonEnd().push("[".repeat(100_000))].map((all) => [...all]);
+    const [ofEvent, ofText] = [steps, new ObjectText().push("a".repeat(100_000))].map((all) => [...all]);
     expect({ event: (ofEvent?.length ?? 0) > 10_000, text: ofText?.length, most: Math.max(...(ofText ?? [])) }).toEqual(
       {
         event: true,
@@ -318,20 +313,24 @@ describe("a chat completion's stream as events", () => {
           chunk({ tool_calls: [{ index: 1, id: "b", function: { name: `${String(index)}${"n".repeat(90_000)}` } }] }),
         ),
       ],
+      `: ${TOO_MUCH}`,
     ],
     [
       "arguments behind the end of a call",
       [called(0, { id: "a" }, "{}"), called(1, { id: "b" }, "{}"), called(0, {}, "{}")],
+      `: ${NO_OBJECT}`,
     ],
     [
       "more calls than any answer has",
       Array.from({ length: 258 }, (_, index) => called(index, { id: `c${String(index)}` }, "{}")),
+      `: ${TOO_MUCH}`,
     ],
-    ["an end without a beginning", ["[DONE]"]],
-  ])("breaks for %s", (_, events) => {
+    ["an end without a beginning", ["[DONE]"], ""],
+  ])("breaks for %s, and says so", (_, events, fault) => {
     const stream = new MessagesStream();
     const all = events.flatMap((event) => next(stream, event));
-    expect(all.at(-1)).toEqual({ type: "error", error: { type: "api_error", message: "upstream stream interrupted" } });
+    const message = `upstream stream interrupted${fault}`;
+    expect(all.at(-1)).toEqual({ type: "error", error: { type: "api_error", message } });
   });
 });
 

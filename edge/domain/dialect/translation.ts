@@ -30,8 +30,8 @@ interface TranslationOptions {
 }
 
 /**
- * The translation for a call of this path (`/v1/messages`, `/v1/chat/completions`, `/v1/responses`) to a model of this dialect,
- * which has not the Responses API. Null: the model speaks the route's own dialect, or the route has no translation.
+ * The translation for a call of this path (`/v1/messages`, `/v1/chat/completions`, `/v1/responses`) to a model of this dialect
+ * without the Responses API. Null: the model speaks the route's own dialect, or the route has no translation.
  */
 export function translationOf(path: string, dialect: Dialect, options: TranslationOptions): Translation | null {
   const { createdSecs } = options;

@@ -4,9 +4,11 @@
  * (docs/rules/upstream-calls.md#errors-in-a-2xx). Small answers that declare their size are read at once when all of the body is
  * there, so that they can be sent in one piece; of every other one, only as much is read as has to be known.
  */
+
 import { type AnswerFailure, judgeDocument, judgeEvents } from "../../domain/upstream/answer-failure.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import type { MemoryBudget } from "../call/memory/memory-budget.ts";
+import { releaseStack } from "../call/release-stack.ts";
 import type { StallWatch } from "../call/stall-watch.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 
@@ -68,6 +70,7 @@ export async function lookAtAnswer(
       if (done || verdict === "passes" || head.byteLength >= LOOK_MAX_BYTES) return { response, head };
     }
   } catch (error) {
+    releaseStack(error);
     if (head.byteLength === 0) throw error;
     return { response, head };
   } finally {

@@ -49,7 +49,7 @@ export async function guardInput(call: Call, request: Prepared): Promise<Prepare
   }
 }
 
-/** Whether a model will judge the request before it goes on (docs/rules/freshness.md#every-use-compares). */
+/** Whether a model will judge the request before it is sent (docs/rules/freshness.md#every-use-compares). */
 function asksGuardModel({ principal: { tenant }, guarded: before }: Prepared): boolean {
   const guards = guardsOf(tenant, "input");
   return (
@@ -142,7 +142,7 @@ interface Examined {
 }
 
 /**
- * Runs the scanners, and reports what they found. A tool's result is blocked by itself. Harm is judged of what the model is
+ * Runs the scanners, and reports what they found. A tool's result is blocked alone. Harm is judged of what the model is
  * going to read: the guard model must not see what is redacted. Throws ClientGone.
  */
 async function examine(
@@ -240,7 +240,7 @@ function* redactedPrompts(
   return [...texts.values()];
 }
 
-/** The same of the others, each by itself. */
+/** The same of the others, each alone. */
 function* redactedOthers(guards: Guards, others: readonly RequestText[]): Steps<readonly string[]> {
   return (yield* redactedTexts(guards, yield* quoted(others))).filter((_, at) => at % 2 === 0);
 }

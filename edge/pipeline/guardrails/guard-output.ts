@@ -130,7 +130,7 @@ async function examined(
 }
 
 /**
- * Each text is scanned with its other parts, and by itself: the texts of an answer do not continue one another. What is not
+ * Each text is scanned with its other parts, and alone: the texts of an answer do not continue one another. What is not
  * `readable` as text counts as not read whole.
  */
 async function scanAnswer(
@@ -230,7 +230,7 @@ function* pushed(filter: SseFilter, bytes: Uint8Array, take: TakeBytes = () => u
   return joined(passed);
 }
 
-/** The stream without what matches; each piece goes on as soon as no match can grow into it. */
+/** The stream without what matches; each piece is passed on as soon as no match can grow into it. */
 function redactedStream(
   { call, request, guards }: Guarding,
   body: ReadableStream<Uint8Array>,

@@ -241,7 +241,7 @@ describe("output guardrails", () => {
     }
   });
 
-  it("write an event with a name twice anew under redact", async () => {
+  it("rewrite an event with a name twice under redact", async () => {
     const world = worldOf({ action: "redact", output_scanners: ["ban_keywords"] });
     world.upstream = async () =>
       new Response(`data: ${TWICE}\n\n`, { headers: { "content-type": "text/event-stream" } });

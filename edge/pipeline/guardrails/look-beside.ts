@@ -8,7 +8,7 @@ import type { Prepared } from "../call/known.ts";
 import { sendLateSpan } from "../call/report/spans.ts";
 
 /**
- * Examines something as soon as what waits now has run. `look` gets the call as it is for work that goes on without its
+ * Examines something as soon as what waits now has run. `look` gets the call as it is for work that continues without its
  * client. Its span is written separately, because that of the request may be written by then. A failure is shown by the span alone.
  */
 export function lookBeside(

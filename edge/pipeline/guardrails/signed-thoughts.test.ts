@@ -19,7 +19,7 @@ async function sentAs(path: string, members: object, api_dialect: "anthropic" | 
   return JSON.parse(await sent(world));
 }
 
-it("a signed thought that is redacted goes on without its signature, another one with it", async () => {
+it("a signed thought keeps its signature unless it is redacted", async () => {
   const thought = (thinking: string, signature = "c2ln") => ({ type: "thinking", thinking, signature });
   const content = [thought(MAIL), thought("nothing")];
   const messages = [{ role: "assistant", content }];

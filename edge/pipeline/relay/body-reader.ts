@@ -4,6 +4,7 @@
  * GATHER_MS, or, when the client or the isolate is behind anyway, for longer than GATHER_BEHIND_MAX_MS. Nothing is read
  * far ahead of the client.
  */
+import { releaseStack } from "../call/release-stack.ts";
 import type { StallWatch } from "../call/stall-watch.ts";
 import { ReadAhead } from "./read-ahead.ts";
 
@@ -75,6 +76,7 @@ export class BegunBodyReader implements BodyReader {
     try {
       return await this.#rest.next();
     } catch (error) {
+      releaseStack(error);
       if (this.#isWhole()) return null;
       throw error;
     } finally {

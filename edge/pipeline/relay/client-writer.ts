@@ -3,7 +3,7 @@
  * (docs/rules/streams.md#broken-streams). A write ends when the client leaves, or when the client takes nothing for too
  * long (docs/rules/streams.md#stalled-readers).
  */
-import { errorBody } from "../../../shared/errors.ts";
+import { brokenStreamBody } from "../../../shared/errors.ts";
 import { errorEvent } from "../../domain/wire/error-form.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import { StallWatch } from "../call/stall-watch.ts";
@@ -17,7 +17,7 @@ export async function writeStreamError(job: RelayJob, client: ClientWriter, befo
   if (!job.events) return false;
   client.limitWriteTime(REPORT_WITHIN_MS);
   try {
-    const told = job.cancellation.interrupted?.body ?? errorBody("upstream_stream_error");
+    const told = job.cancellation.interrupted?.body ?? brokenStreamBody(job.fault?.() ?? null);
     await client.write(errorEvent(told, job, before));
     await client.close();
     return true;

@@ -7,6 +7,7 @@
  * and everything that the pipe has taken since the last observation. When that byte is all, it is the observation's
  * own, and the pipe has taken nothing. Invariant: both copies have been read equally far.
  */
+import { releaseStack } from "../call/release-stack.ts";
 
 /** Most bytes of one observation. */
 const LOOK_MAX_BYTES = 1024 * 1024;
@@ -66,7 +67,8 @@ export class ObservedBody {
         buffer = full ? new ArrayBuffer(Math.min(2 * value.byteLength, LOOK_MAX_BYTES)) : value.buffer;
       }
       return false;
-    } catch {
+    } catch (error) {
+      releaseStack(error);
       return false;
     } finally {
       await this.#cancel();

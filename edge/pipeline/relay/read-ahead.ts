@@ -3,6 +3,7 @@
  * that a read of the other copy gives everything that is there. Takes no more than it was requested to, and holds
  * nothing back.
  */
+import { releaseStack } from "../call/release-stack.ts";
 
 const FILL_MIN_BYTES = 16 * 1024;
 const FILL_MAX_BYTES = 64 * 1024;
@@ -64,7 +65,8 @@ export class ReadAhead {
       this.#whole = bytes < this.#bytes && !this.#cancelled;
       this.#ended = bytes < this.#bytes;
       this.#bytes = Math.min(this.#bytes * 2, FILL_MAX_BYTES);
-    } catch {
+    } catch (error) {
+      releaseStack(error);
       this.#ended = true;
     }
     this.#filling = false;

@@ -32,6 +32,8 @@ export interface RelayJob {
   readonly onUpstream: (chunk: Uint8Array) => Promise<void> | undefined;
   /** Called with every byte that the client gets. */
   readonly onClient: (chunk: Uint8Array) => void;
+  /** What was wrong with a body that broke off, in words for the client; null: it just ended early. */
+  readonly fault?: () => string | null;
 }
 
 export interface RelayedBody {

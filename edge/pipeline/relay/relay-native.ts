@@ -5,6 +5,7 @@
  * upstream call is ended, and what had come of it is read.
  */
 
+import { releaseStack } from "../call/release-stack.ts";
 import type { SharedTimer } from "../call/shared-timer.ts";
 import { ClientWriter, writeStreamError } from "./client-writer.ts";
 import { ObservedBody } from "./observed-body.ts";
@@ -125,7 +126,8 @@ async function readCopyAtIntervals(job: RelayJob, copy: ObservedBody, piped: Pro
       if (stalledReaderMs === 0 || stalledSinceMs === null) continue;
       if (job.clock() - stalledSinceMs >= stalledReaderMs) return job.cancellation.cutOffReader();
     }
-  } catch {
+  } catch (error) {
+    releaseStack(error);
     // The body broke off; the pipe rejects as well, once its client has taken what came.
   }
 }

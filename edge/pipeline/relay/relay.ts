@@ -66,7 +66,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const stages =
     translation === null
       ? relayed.stages
-      : [translationStage(call, translation, () => tapped?.breakOff()), ...relayed.stages];
+      : [translationStage(call, translation, (fault) => tapped?.breakOff(fault)), ...relayed.stages];
   const { response, head, cancellation, sentMs } = forwarded;
   const { headers: upstreamHeaders } = response;
   const status = clientStatus(response.status);
@@ -104,7 +104,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     return reportBrokenStream(call, request.model, reason, scan.bytes);
   };
   const cutReason = (): string =>
-    cancellation.timedOut === null ? "connection broke" : `timed out: ${cancellation.timedOut}`;
+    cancellation.timedOut === null ? (tapped?.fault ?? "connection broke") : `timed out: ${cancellation.timedOut}`;
 
   const isWhole = (): boolean => events && response.ok && scan.isDone;
 
@@ -237,7 +237,13 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     isBrokenByStage = staged.isBroken;
     if (staged.warnings.length > 0) boonReport = withWarnings(boonReport, staged.warnings);
     shownStatus = staged.status;
-    const toClient = { ...job, events: isEventStream(clientType), isWhole: () => false, onUpstream: () => undefined };
+    const toClient = {
+      ...job,
+      events: isEventStream(clientType),
+      isWhole: () => false,
+      onUpstream: () => undefined,
+      fault: () => tapped?.fault ?? null,
+    };
     return answered(relayPump(toClient, new StagedReader(staged.body)), {
       ...headersOf(clientType, { ...request, boonReport }),
       ...(staged.status === 429 && staged.retryAfter ? { "retry-after": staged.retryAfter } : {}),

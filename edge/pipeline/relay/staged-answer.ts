@@ -20,6 +20,8 @@ export class TappedBody {
   /** Read to its end; false: it is under way, it broke off, or a stage wants no more of it. */
   complete = false;
   broken = false;
+  /** What was wrong with it, in words for the client. */
+  fault: string | null = null;
   readonly body: ReadableStream<Uint8Array>;
 
   /**
@@ -61,7 +63,8 @@ export class TappedBody {
   }
 
   /** What was read to its end was no whole answer. */
-  breakOff(): void {
+  breakOff(fault: string | null): void {
+    this.fault = fault;
     this.complete = false;
     this.broken = true;
   }

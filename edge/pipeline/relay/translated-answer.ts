@@ -26,11 +26,14 @@ const JSON_TYPE = "application/json";
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
+/** Gets what is wrong with the stream, if that is known. */
+type Broken = (fault: string | null) => void;
+
 /**
  * The stage of a 2xx. A document that cannot be read is `upstream_failed`. `onBroken` is called when a stream is not of its API,
  * or ends before its own end.
  */
-export function translationStage(call: Call, translation: Translation, onBroken: () => void): AnswerStage {
+export function translationStage(call: Call, translation: Translation, onBroken: Broken): AnswerStage {
   return async (answer, report) => {
     const writing = new WrittenMemory(call.memory.answerMemory, () => noMemory("the answer"));
     report.onEnd(() => writing.close());
@@ -67,7 +70,7 @@ function translatedStream(
   body: ReadableStream<Uint8Array>,
   translation: Translation,
   { kept, writing }: { readonly kept: MemoryReservation; readonly writing: WrittenMemory },
-  onBroken: () => void,
+  onBroken: Broken,
 ): ReadableStream<Uint8Array> {
   const stream = translation.stream(writing.take);
   const filter = new SseFilter([eventsOf(stream, writing.take)], true);
@@ -96,7 +99,7 @@ function translatedStream(
             if (done || bytes.byteLength > 0) return;
           }
         } catch (error) {
-          if (stream.isBroken) onBroken();
+          if (stream.isBroken) onBroken(stream.fault ?? null);
           await reader.cancel(error).catch(() => undefined);
           throw error;
         }
@@ -127,8 +130,8 @@ function eventsOf(stream: StreamTranslation, take: TakeBytes): ResponseTransform
 }
 
 /** The events as bytes. A broken stream gets its end from the relay, which has to know of it. */
-function written({ isBroken }: StreamTranslation, events: string): Uint8Array {
-  if (isBroken) throw unreadable("is not a complete stream of the model's API");
+function written({ isBroken, fault }: StreamTranslation, events: string): Uint8Array {
+  if (isBroken) throw unreadable(fault ?? "is not a complete stream of the model's API");
   return encoder.encode(events);
 }
 

@@ -3,8 +3,10 @@
  * (docs/rules/request-bodies.md#time-limits): a declared length above the limit is refused unread, an undeclared one as
  * soon as it exceeds the limit. With back-pressure: nothing is read before the caller asks for it.
  */
+
 import { GatewayError } from "../../../shared/errors.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import { releaseStack } from "../call/release-stack.ts";
 import type { BodyDeadline } from "./body-deadline.ts";
 
 const CHUNK_BYTES = 64 * 1024;
@@ -96,6 +98,7 @@ export class BodySource {
       if (this.#readBytes > this.#maxBytes) throw new GatewayError("request_too_large");
       return done ? null : value;
     } catch (error) {
+      releaseStack(error);
       if (error instanceof GatewayError && error.code === "request_too_large") throw error;
       this.#end();
       throw error instanceof GatewayError ? error : new ClientGone("the request body broke off", { cause: error });

@@ -38,7 +38,7 @@ export class OutputItems {
   #said: Item | null = null;
   #characters = 0;
 
-  /** `id`: that of the answer, of which the ids of the items are made. */
+  /** `id`: the answer's, from which the ids of the items are made. */
   constructor(id: string, clientTools: ReadonlyMap<string, ClientTool>) {
     // every event has the id of its item
     this.#id = id.slice(-ID_MAX_CHARACTERS);
@@ -111,7 +111,7 @@ export class OutputItems {
     return events;
   }
 
-  /** One event for each call whose arguments go on, however many pieces of them have come. */
+  /** One event for each call with new arguments, however many pieces have come. */
   newInputs(): readonly JsonObject[] {
     const events = [...this.#newInputs].map(([item, delta]) => this.#argumentsDelta(item, delta));
     this.#newInputs.clear();

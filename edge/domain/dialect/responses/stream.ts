@@ -8,7 +8,7 @@ import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
 import type { TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { chatError, statusOfEvent } from "../error-types.ts";
-import { isBegun, reasoningOf, reportOf } from "../to-messages/answer.ts";
+import { isBegun, reasoningOf, reportOf, textsOf } from "../to-messages/answer.ts";
 import { CallPlaces } from "../to-messages/call-places.ts";
 import { CHARACTER_BYTES, elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 import { endStatusOf, outputOf, type ResponsesAsked, responseOf } from "./answer.ts";
@@ -93,7 +93,7 @@ export class ResponsesStream {
       const seal = sealOf(objectOf(block));
       if (seal !== null) events.push(...output.sealed(seal));
     }
-    events.push(...output.said("text", textOf(content)), ...output.said("refusal", textOf(refusal)));
+    events.push(...output.said("text", textsOf(content)), ...output.said("refusal", textOf(refusal)));
     for (const call of elementsOf(calls)) {
       yield ITEM_UNITS;
       if (output.isTooLarge) return events;

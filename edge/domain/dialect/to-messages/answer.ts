@@ -6,7 +6,6 @@ import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { countOf, elementsOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
-import { MESSAGE_CALLS_MAX } from "./block-queue.ts";
 
 const REASONS = {
   stop: "end_turn",
@@ -15,6 +14,11 @@ const REASONS = {
   function_call: "tool_use",
   content_filter: "refusal",
 };
+const CUT = { length: true, content_filter: true };
+/** Messages cannot have any other arguments. */
+export const NO_OBJECT = "the arguments of a tool call are not a JSON object";
+/** Most calls of an answer. */
+export const MESSAGE_CALLS_MAX = 256;
 /** Of the answer's id the end, which differs. */
 export const ID_MAX_CHARACTERS = 64;
 const TIERS = { default: "standard", priority: "priority" };
@@ -35,8 +39,10 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
     yield ITEM_UNITS;
     const { id, function: called } = objectOf(call);
     const { name, arguments: written } = objectOf(called);
-    const input = typeof written === "string" && written !== "" ? yield* parsedInSteps(written) : written || {};
-    content.push({ type: "tool_use", id: id ?? callIdOf(completion, index), name, input: input ?? written });
+    const read = typeof written === "string" ? yield* parsedInSteps(written.trim() || "{}") : (written ?? {});
+    const input = isJsonObject(read) ? read : isCut(choice) ? {} : null;
+    if (input === null) throw new GatewayError("upstream_failed", { complaint: NO_OBJECT, cause: NO_OBJECT });
+    content.push({ type: "tool_use", id: id ?? callIdOf(completion, index), name, input });
   }
   const called = content.at(-1)?.["type"] === "tool_use";
   return {
@@ -45,6 +51,11 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
     ...endOf(choice, { called, refusal }),
     usage: messagesUsage(completion),
   };
+}
+
+/** The model was stopped in its answer: the arguments of a call may be incomplete. */
+export function isCut({ finish_reason: reason }: JsonObject): boolean {
+  return listed(CUT, reason) ?? false;
 }
 
 /** What a message has before its content. */
@@ -82,12 +93,13 @@ export function callIdOf({ id }: JsonObject, index: number): string {
   return `${(headText(id) ?? "").slice(-ID_MAX_CHARACTERS)}_${String(index)}`;
 }
 
-/** How the answer ended. Some servers say `stop` for calls, and name the stop sequence in `stop_reason`. */
+/** How the answer ended. Some servers say `stop` for calls, or `tool_calls` without one, and name the stop sequence in `stop_reason`. */
 export function endOf(
   { finish_reason: reason, stop_reason: sequence }: JsonObject,
   { called, refusal }: { readonly called: boolean; readonly refusal: string },
 ): JsonObject {
   if (reason === "stop" && called) return { stop_reason: "tool_use", stop_sequence: null };
+  if (listed(REASONS, reason) === "tool_use" && !called) return { stop_reason: "end_turn", stop_sequence: null };
   if (reason === "stop" && typeof sequence === "string")
     return { stop_reason: "stop_sequence", stop_sequence: sequence };
   const refused = refusal !== "" || reason === "content_filter";

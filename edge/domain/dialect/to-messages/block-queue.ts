@@ -1,17 +1,19 @@
 /**
  * The blocks of a streamed message. Messages have one block open at a time, while deltas of parallel calls may interleave: the
  * first block is sent as it comes, and what belongs to later ones is kept until it is their turn. A call is over once its
- * arguments are a whole JSON value, which calls without interleaving always are when the next one starts.
+ * arguments are a whole JSON object, which calls without interleaving always are when the next one starts.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { textOf } from "../values.ts";
-import { JsonEnd } from "./json-end.ts";
+import { MESSAGE_CALLS_MAX, NO_OBJECT } from "./answer.ts";
+import { ObjectText } from "./object-text.ts";
 
-/** Most calls of an answer, blocks that wait, and characters that are kept of them. */
-export const MESSAGE_CALLS_MAX = 256;
+/** Most blocks that wait, and characters that are kept of them. */
 const WAITING_MAX_BLOCKS = 256;
 const WAITING_MAX_CHARACTERS = 4 * 1024 * 1024;
+
+const TOO_MUCH = "the answer has more parallel tool calls than can be kept";
 
 type BlockKind = "thinking" | "text" | "tool_use";
 
@@ -20,9 +22,7 @@ interface Block {
   /** The index of a call. */
   readonly call: number | null;
   start: JsonObject;
-  readonly end: JsonEnd;
-  /** Arguments have come that are more than white space. */
-  hasArguments: boolean;
+  readonly input: ObjectText;
   readonly kept: string[];
   /** Its index in the message, once it is open. */
   index: number | null;
@@ -34,6 +34,7 @@ export class BlockQueue {
   #keptCharacters = 0;
   #opened = 0;
   #calledAny = false;
+  #fault: string | null = null;
 
   /** A tool was called. */
   get calledAny(): boolean {
@@ -44,8 +45,13 @@ export class BlockQueue {
     return this.#keptCharacters;
   }
 
-  /** Adds text or thinking. Returns the events; null: more is kept than may be. */
-  said(kind: "thinking" | "text", text: string): readonly JsonObject[] | null {
+  /** Why no message can have these blocks: what is returned after it is of no use. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
+  /** Adds text or thinking. Returns the events. */
+  said(kind: "thinking" | "text", text: string): readonly JsonObject[] {
     if (text === "") return [];
     let block = this.#waiting.at(-1);
     if (block?.kind !== kind) {
@@ -55,12 +61,12 @@ export class BlockQueue {
     return this.#take(block, text);
   }
 
-  /** Adds to a call: its id and name with its first delta, or pieces of its name. Null as above, and after the call's end. */
+  /** Adds to a call: its id and name with its first delta, or pieces of its name. */
   *called(
     call: number,
     { id, name }: { readonly id: string; readonly name: string },
     input: string,
-  ): Steps<readonly JsonObject[] | null> {
+  ): Steps<readonly JsonObject[]> {
     let block = this.#calls.get(call);
     if (block === undefined) {
       block = this.#wait("tool_use", call, { type: "tool_use", id, name, input: {} });
@@ -71,28 +77,30 @@ export class BlockQueue {
       block.start = { ...block.start, name: textOf(block.start["name"]) + name };
       this.#keptCharacters += name.length;
     }
-    if (!this.#waiting.includes(block)) return input.trim() === "" ? [] : null;
     // JSON needs no white space before it, and Anthropic's SDK fails on arguments that are nothing else yet
-    const written = block.hasArguments ? input : input.trimStart();
-    block.hasArguments ||= written !== "";
-    yield* block.end.push(written);
-    return this.#take(block, written);
+    const written = block.input.isStarted ? input : input.trimStart();
+    yield* block.input.push(written);
+    if (block.input.isWrong) this.#fault ??= NO_OBJECT;
+    // only white space can follow an object that is whole
+    return this.#waiting.includes(block) ? this.#take(block, written) : [];
   }
 
-  /** The events that end all blocks. */
-  finish(): readonly JsonObject[] {
+  /** The events that end all blocks. `isCut`: the model was stopped, so that arguments may be incomplete. */
+  finish(isCut: boolean): readonly JsonObject[] {
+    const isIncomplete = this.#waiting.some(({ input }) => input.isStarted && !input.isWhole);
+    if (isIncomplete && !isCut) this.#fault ??= NO_OBJECT;
     const events = this.#waiting.flatMap((block) => [...this.#open(block), this.#stop(block)]);
     this.#waiting.length = 0;
     return events;
   }
 
   #wait(kind: BlockKind, call: number | null, start: JsonObject): Block {
-    const block: Block = { kind, call, start, end: new JsonEnd(), kept: [], hasArguments: false, index: null };
+    const block: Block = { kind, call, start, input: new ObjectText(), kept: [], index: null };
     this.#waiting.push(block);
     return block;
   }
 
-  #take(block: Block, text: string): readonly JsonObject[] | null {
+  #take(block: Block, text: string): readonly JsonObject[] {
     if (text !== "") {
       block.kept.push(text);
       this.#keptCharacters += text.length;
@@ -102,12 +110,13 @@ export class BlockQueue {
       const isLast = this.#waiting.length === 1;
       // the start has the whole name only when the arguments start
       if (first.kept.length > 0 || !isLast) events.push(...this.#open(first));
-      if (isLast || (first.kind === "tool_use" && !first.end.isWhole)) break;
+      if (isLast || (first.kind === "tool_use" && !first.input.isWhole)) break;
       events.push(this.#stop(first));
       this.#waiting.shift();
     }
     const isTooMany = this.#calls.size > MESSAGE_CALLS_MAX || this.#waiting.length > WAITING_MAX_BLOCKS;
-    return isTooMany || this.#keptCharacters > WAITING_MAX_CHARACTERS ? null : events;
+    if (isTooMany || this.#keptCharacters > WAITING_MAX_CHARACTERS) this.#fault ??= TOO_MUCH;
+    return events;
   }
 
   /** Starts a block unless it has been, and sends what is kept of it. */

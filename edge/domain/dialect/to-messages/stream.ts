@@ -2,7 +2,7 @@
  * The stream of a chat completion as the events of a message of Anthropic's: one block after the other, and the end only after
  * `[DONE]`, so that a stream which breaks never looks complete.
  */
-import { errorBody } from "../../../../shared/errors.ts";
+import { brokenStreamBody } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
@@ -11,7 +11,7 @@ import { headText } from "../../wire/sse/event-head.ts";
 import { cutText } from "../../wire/text/printable.ts";
 import { messagesError, statusOfEvent } from "../error-types.ts";
 import { CHARACTER_BYTES, elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
-import { endOf, isBegun, messageHead, messagesUsage, reasoningOf, reportOf } from "./answer.ts";
+import { endOf, isBegun, isCut, messageHead, messagesUsage, reasoningOf, reportOf, textsOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { CallPlaces } from "./call-places.ts";
 
@@ -20,6 +20,7 @@ const REPEATED_MAX_CHARACTERS = 1024;
 
 export class MessagesStream {
   isBroken = false;
+  fault: string | null = null;
   readonly #blocks = new BlockQueue();
   /** What the message has of the first chunk. */
   #head: JsonObject | null = null;
@@ -55,7 +56,7 @@ export class MessagesStream {
     const started = this.#start(chunk);
     const choice = elementsOf(choices).find((one) => (objectOf(one)["index"] ?? 0) === 0);
     const events = yield* this.#choice(objectOf(choice), chunk);
-    if (events === null) return this.#broken();
+    if (this.#blocks.fault !== null) return this.#broken(this.#blocks.fault);
     let text = written(started);
     for (const event of events) {
       yield ITEM_UNITS;
@@ -68,10 +69,11 @@ export class MessagesStream {
     return this.#ended ? "" : this.#broken();
   }
 
-  #broken(): string {
+  #broken(fault: string | null = null): string {
     this.isBroken = true;
+    this.fault = fault;
     this.#ended = true;
-    return written([messagesError(500, errorBody("upstream_stream_error"))]);
+    return written([messagesError(500, brokenStreamBody(fault))]);
   }
 
   #start(chunk: JsonObject): readonly JsonObject[] {
@@ -83,34 +85,34 @@ export class MessagesStream {
     return [{ type: "message_start", message }];
   }
 
-  *#choice(choice: JsonObject, chunk: JsonObject): Steps<readonly JsonObject[] | null> {
+  *#choice(choice: JsonObject, chunk: JsonObject): Steps<readonly JsonObject[]> {
     const { delta, finish_reason, stop_reason } = choice;
     if (finish_reason !== undefined && finish_reason !== null)
       this.#finish = { finish_reason: headText(finish_reason), stop_reason: shortText(stop_reason) };
     const { content, refusal, tool_calls: calls } = objectOf(delta);
     this.#refusal = cutText(this.#refusal + textOf(refusal), REPEATED_MAX_CHARACTERS);
-    const events: JsonObject[] = [];
-    const thought = this.#blocks.said("thinking", reasoningOf(objectOf(delta)));
-    const said = this.#blocks.said("text", textOf(content) + textOf(refusal));
-    if (thought === null || said === null) return null;
-    events.push(...thought, ...said);
+    const events: JsonObject[] = [
+      ...this.#blocks.said("thinking", reasoningOf(objectOf(delta))),
+      ...this.#blocks.said("text", textsOf(content) + textOf(refusal)),
+    ];
     for (const call of elementsOf(calls)) {
       yield ITEM_UNITS;
       const { at, id, name, input } = yield* this.#places.pieceOf(objectOf(call), this.#head ?? chunk, this.#take);
-      const called = yield* this.#blocks.called(at, { id, name }, input);
-      if (called === null) return null;
-      events.push(...called);
+      events.push(...(yield* this.#blocks.called(at, { id, name }, input)));
+      if (this.#blocks.fault !== null) break;
     }
     return events;
   }
 
   #end(): string {
     if (this.#head === null) return this.#broken();
+    const blocks = this.#blocks.finish(isCut(this.#finish));
+    if (this.#blocks.fault !== null) return this.#broken(this.#blocks.fault);
     this.#ended = true;
     const called = this.#blocks.calledAny;
     const delta = endOf(this.#finish, { called, refusal: this.#refusal });
     return written([
-      ...this.#blocks.finish(),
+      ...blocks,
       { type: "message_delta", delta, usage: messagesUsage(this.#report) },
       { type: "message_stop" },
     ]);
