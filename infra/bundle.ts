@@ -10,10 +10,10 @@ import { type ConsoleFile, firstLoad } from "./console/bundle.ts";
 import { bundleWorker } from "./local/workerd/bundle.ts";
 
 /**
- * The largest compressed bundle that passes, 3 % above the 333 KiB that it had when this was set. The platform allows 10 MiB; the
+ * The largest compressed bundle that passes, 3 % above the 343 KiB that it had when this was set. The platform allows 10 MiB; the
  * budget is for slips: `import { z } from "zod"` in a single file adds 65 KiB; `import * as z` does not.
  */
-const GZIP_BUDGET_BYTES = 352_000;
+const GZIP_BUDGET_BYTES = 362_000;
 
 /**
  * The console's compressed sizes: what the first page needs, what a page adds, what a part of a page adds that is loaded when it

@@ -67,9 +67,9 @@ export function clientBatchRoutes(app: Api, bucket: Bucket | null): void {
 function withEnd(response: Response, onEnd: () => void): Response {
   const { body } = response;
   if (body === null) onEnd();
-  // the type of the browsers' room does not know `cancel` yet
-  const ends: Transformer<Uint8Array, Uint8Array> & { readonly cancel: () => void } = { flush: onEnd, cancel: onEnd };
-  const watch = new TransformStream(ends);
+  // the types of the browser do not know `cancel`
+  const ends = { flush: onEnd, cancel: onEnd };
+  const watch = new TransformStream<Uint8Array, Uint8Array>(ends);
   return new Response(body?.pipeThrough(watch), response);
 }
 
