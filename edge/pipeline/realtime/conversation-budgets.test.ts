@@ -117,7 +117,7 @@ describe("what is reserved counts the whole conversation", () => {
 
 describe("an end user", () => {
   const limited = (): void => {
-    const end_user_budget = { tokens: 600, usd: null, period: "total" as const };
+    const end_user_budget = { tokens: 600, cost_usd: null, period: "lifetime" as const, started_at_ms: null };
     world.key = keyOf({ tenant: tenantOf({ end_user_budget }) });
   };
 

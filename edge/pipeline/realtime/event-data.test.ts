@@ -10,7 +10,13 @@ async function readIn(size: number): Promise<readonly string[]> {
   const pieces = Array.from({ length: Math.ceil(bytes.byteLength / size) }, (_, at) =>
     bytes.subarray(at * size, (at + 1) * size),
   );
-  return await Array.fromAsync(eventData(piecesOf(pieces)));
+  return await listed(eventData(piecesOf(pieces)));
+}
+
+async function listed(events: AsyncIterable<string>): Promise<readonly string[]> {
+  const all: string[] = [];
+  for await (const event of events) all.push(event);
+  return all;
 }
 
 async function* piecesOf(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
@@ -23,5 +29,5 @@ it.each([1, 2, 3, 7, 1_000])("have their data however their bytes are split: %i"
 
 it("that do not end are an error", async () => {
   const endless = piecesOf([new Uint8Array(2 * LIMITS.realtimeMessage + 1).fill(97)]);
-  await expect(Array.fromAsync(eventData(endless))).rejects.toThrow("never ends");
+  await expect(listed(eventData(endless))).rejects.toThrow("never ends");
 });
