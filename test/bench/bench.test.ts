@@ -47,6 +47,7 @@ test("the bench measures a bare Worker beside its upstream and reports every sum
       "governed_over_floor_body_4m",
       "governed_over_peer_c32",
       "stream_over_native",
+      "stream_translated_over_relayed",
       "object_process_cpu_ms",
       "object_process_cpu_ms_one_tenant",
       "object_process_cpu_ms_lasting",
