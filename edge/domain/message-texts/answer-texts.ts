@@ -158,8 +158,15 @@ export function wholeOf(place: readonly (string | number)[]): string | null {
   return JSON.stringify(place.filter((_, step) => step !== at && step !== item));
 }
 
-/** Lists of those that have a key in common, in the order of their first ones; one without a key is alone. */
-export function* grouped<T>(all: Iterable<T>, keyOf: (one: T) => string | null): Steps<readonly (readonly T[])[]> {
+/**
+ * Lists of those that have a key in common, in the order of their first ones; one without a key is alone. `room` is asked
+ * before a key of so many characters is kept; where it says no, the one is alone.
+ */
+export function* grouped<T>(
+  all: Iterable<T>,
+  keyOf: (one: T) => string | null,
+  room: (characters: number) => boolean,
+): Steps<readonly (readonly T[])[]> {
   const groups: T[][] = [];
   const keyed = new Map<string, T[]>();
   for (const one of all) {
@@ -172,7 +179,7 @@ export function* grouped<T>(all: Iterable<T>, keyOf: (one: T) => string | null):
     }
     const first = [one];
     groups.push(first);
-    if (key !== null) keyed.set(key, first);
+    if (key !== null && room(key.length)) keyed.set(key, first);
   }
   return groups;
 }
