@@ -82,8 +82,8 @@ export interface EventParts extends AnswerParts {
   readonly fragments: readonly Fragment[];
   /** Its texts that stand for themselves: a text that is complete, or the beginning of one. */
   readonly wholes: readonly AnswerText[];
-  /** Whether a text of this owner ends with the event; none of its pieces comes later. */
-  readonly ends: (owner: TextOwner) => boolean;
+  /** Whether a text of this owner ends with the event; none of its pieces comes later. Null: the event ends none. */
+  readonly ends: ((owner: TextOwner) => boolean) | null;
 }
 
 /** Reads the parsed data of an event. */
@@ -110,9 +110,10 @@ export function* eventParts(value: unknown): Steps<EventParts> {
     }
   }
   const finished = finishedChoices(event["choices"]);
-  const endsItem = isWhole ? endsByType(type, ids) : () => false;
-  const ends = (owner: TextOwner): boolean => (owner.choice === null ? endsItem(owner) : finished.has(owner.choice));
-  return { ...parts, fragments, wholes, ends };
+  const endsItem = isWhole ? endsByType(type, ids) : null;
+  const ends = (owner: TextOwner): boolean =>
+    owner.choice === null ? endsItem?.(owner) === true : finished.has(owner.choice);
+  return { ...parts, fragments, wholes, ends: endsItem === null && finished.size === 0 ? null : ends };
 }
 
 /** A thought as it was signed: a piece of it would not fit its signature. */
@@ -124,7 +125,7 @@ function isSigned({ holder, name }: AnswerText): boolean {
 function endsByType(type: string, ids: readonly (number | null)[]): EventParts["ends"] {
   const end = type.slice(-END_MAX);
   if (/(?:completed|incomplete|failed|message_stop)$/.test(end)) return () => true;
-  if (!/(?:done|stop)$/.test(end)) return () => false;
+  if (!/(?:done|stop)$/.test(end)) return null;
   return (owner) => ids.every((id, at) => id === null || id === owner.ids[at]);
 }
 

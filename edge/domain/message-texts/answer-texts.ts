@@ -158,12 +158,20 @@ export function wholeOf(place: readonly (string | number)[]): string | null {
   return JSON.stringify(place.filter((_, step) => step !== at && step !== item));
 }
 
-/** Lists of those that have a key in common, in the order of their first ones; one without a key is alone. */
-export function* grouped<T>(all: Iterable<T>, keyOf: (one: T) => string | null): Steps<readonly (readonly T[])[]> {
+/**
+ * Lists of those that have a key in common, in the order of their first ones; one without a key is alone. `room` is asked
+ * before a key of so many characters is kept; once it says no, all that follow are alone.
+ */
+export function* grouped<T>(
+  all: Iterable<T>,
+  keyOf: (one: T) => string | null,
+  room: (characters: number) => boolean,
+): Steps<readonly (readonly T[])[]> {
   const groups: T[][] = [];
   const keyed = new Map<string, T[]>();
+  let hasRoom = true;
   for (const one of all) {
-    const key = keyOf(one);
+    const key = hasRoom ? keyOf(one) : null;
     yield ENTRY_UNITS + (key?.length ?? 0) / CHARACTERS_PER_UNIT;
     const group = key === null ? undefined : keyed.get(key);
     if (group !== undefined) {
@@ -172,7 +180,9 @@ export function* grouped<T>(all: Iterable<T>, keyOf: (one: T) => string | null):
     }
     const first = [one];
     groups.push(first);
-    if (key !== null) keyed.set(key, first);
+    if (key === null) continue;
+    hasRoom = room(key.length);
+    if (hasRoom) keyed.set(key, first);
   }
   return groups;
 }

@@ -8,8 +8,6 @@
 import { REDACTED } from "../../../shared/guardrails/replacements.ts";
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
-import { isSignature } from "../dialect/responses/sealed.ts";
-import { elementsOf, objectOf } from "../dialect/values.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
@@ -20,6 +18,7 @@ import { type EventParts, eventParts, type Fragment, keyOf, readEvent, writeEven
 import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { jsonLines } from "./collected-texts.ts";
 import { EventCarrier, type Piece } from "./event-carrier.ts";
+import { unseal } from "./signed-thoughts.ts";
 import { startedTexts } from "./started-texts.ts";
 import {
   ArgumentsRedaction,
@@ -96,7 +95,7 @@ export class RedactingEvents implements ResponseTransform {
     const { fields, data, value, stray } = yield* readEvent(event);
     if (stray !== "") {
       const text = new TextDecoder().decode(event);
-      const redacted = yield* redactDocument(this.#scan, this.#tally, text);
+      const redacted = yield* redactDocument(this.#scan, this.#tally, text, ALL, (bytes) => this.#take(bytes));
       if (redacted !== text) return encoder.encode(redacted);
     }
     if (data === null) return event;
@@ -115,7 +114,9 @@ export class RedactingEvents implements ResponseTransform {
     const parts = yield* eventParts(value);
     if (!parts.isWhole) throw new Error("an event with too many texts");
     // first, because the event is repeated with the rests of its fragments
-    const isOtherwise = yield* redactEach(this.#scan, this.#tally, parts.wholes, value);
+    const bytes = this.#bytes;
+    const isOtherwise = yield* redactEach(this.#scan, this.#tally, parts.wholes, value, (taken) => this.#take(taken));
+    this.#take(bytes - this.#bytes);
     const own = yield* this.#textsOf(parts, fields, data, value);
     const changed = [
       isOtherwise,
@@ -124,7 +125,7 @@ export class RedactingEvents implements ResponseTransform {
       // written anew, each name is there once
       yield* hasRepeatedName(data, value),
     ];
-    const before = yield* this.#rest(parts.ends, new Set(own));
+    const before = parts.ends === null ? "" : yield* this.#rest(parts.ends, new Set(own));
     if (!changed.includes(true)) return this.#after(before, event);
     const written = new TextDecoder().decode(yield* writtenInSteps(value));
     return this.#after(before, encoder.encode(writeEvent(fields, written)));
@@ -168,7 +169,7 @@ export class RedactingEvents implements ResponseTransform {
     for (const [nth, { holder, name, text, owner }] of fragments.entries()) {
       const its = open[nth];
       if (its === undefined) continue;
-      const ended = ends(owner);
+      const ended = ends?.(owner) === true;
       const released = (yield* pushed(its.redaction, text)) + (ended ? this.#end(its) : "");
       if (!ended) this.#count(its, TEXT_BYTES + (its.key.length + its.carrier.characters) * 2 + its.redaction.bytes);
       if (released === text) continue;
@@ -224,7 +225,7 @@ export class RedactingEvents implements ResponseTransform {
   }
 
   /** Events with the rests of the texts that end, but for those whose rest is in their own event. */
-  *#rest(ends: EventParts["ends"], but: ReadonlySet<OpenText> = new Set()): Steps<string> {
+  *#rest(ends: NonNullable<EventParts["ends"]>, but: ReadonlySet<OpenText> = new Set()): Steps<string> {
     const rests = new Map<EventCarrier, Piece[]>();
     for (const text of this.#open.values()) {
       yield TEXT_UNITS;
@@ -306,23 +307,31 @@ export function* redactDocument(
   tally: RedactionTally,
   text: string,
   room: ScanRoom = ALL,
-  take?: TakeBytes,
+  take: TakeBytes = () => undefined,
 ): Steps<string> {
   const document = yield* parsedInSteps(text);
   if (document === undefined) {
     const lines = yield* jsonLines(text);
     if (lines === null) return yield* redactText(scan, tally, { text, json: false }, room);
-    return yield* redactLines(scan, tally, lines);
+    return yield* redactLines(scan, tally, lines, take);
   }
   if (typeof document === "string") return yield* redactWhole(scan, tally, text, document, room);
   const parts = yield* answerParts(document);
-  const changed = [yield* dropPieces(parts), yield* redactEach(scan, tally, parts.texts, document, room)];
+  const changed = [yield* dropPieces(parts), yield* redactEach(scan, tally, parts.texts, document, take, room)];
   return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(document, take)) : text;
 }
 
 /** The lines without what matches, and lines more for what was held back. */
-function* redactLines(scan: TextScan, tally: RedactionTally, lines: readonly string[]): Steps<string> {
-  const events = new RedactingEvents(scan, tally);
+function* redactLines(
+  scan: TextScan,
+  tally: RedactionTally,
+  lines: readonly string[],
+  takeBytes: TakeBytes,
+): Steps<string> {
+  const events = new RedactingEvents(scan, tally, (bytes) => {
+    takeBytes(bytes);
+    return true;
+  });
   const redacted: string[] = [];
   const take = (written: Uint8Array): void => {
     redacted.push(new TextDecoder().decode(written).replaceAll(/^data: (.*)\n\n/gm, "$1\n"));
@@ -344,10 +353,15 @@ function* redactEach(
   tally: RedactionTally,
   texts: readonly AnswerText[],
   document: unknown,
+  take: TakeBytes,
   room = ALL,
 ): Steps<boolean> {
   let changed = false;
-  const wholes = yield* grouped(texts, ({ json, alone, place }) => (json || alone ? null : wholeOf(place)));
+  const keyOfWhole = ({ json, alone, place }: AnswerText): string | null => (json || alone ? null : wholeOf(place));
+  const wholes = yield* grouped(texts, keyOfWhole, (characters) => {
+    take(characters * 2);
+    return true;
+  });
   for (const parts of wholes)
     for (const [at, redacted] of (yield* redactParts(scan, tally, parts, room)).entries()) {
       const { holder, name, text, ofValue } = parts[at] as AnswerText;
@@ -359,17 +373,6 @@ function* redactEach(
       changed = true;
     }
   return changed;
-}
-
-/** Takes the signature of a thought that was changed out of its item of the Responses API. */
-function unseal(document: unknown, { holder, place }: AnswerText): void {
-  const [summary, at] = place.slice(-3);
-  if (summary !== "summary" || typeof at !== "number") return;
-  let item: unknown = document;
-  for (const step of place.slice(0, -3)) item = (item as Readonly<Record<string, unknown>> | undefined)?.[step];
-  const { summary: parts, encrypted_content: sealed } = objectOf(item);
-  if (elementsOf(parts)[at] === holder && isSignature(sealed))
-    delete (item as Record<string, unknown>)["encrypted_content"];
 }
 
 function* redactParts(

@@ -6,13 +6,13 @@
  * read them: in any case, and up to a NUL.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { isSignature } from "../dialect/responses/sealed.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, pathUnitsOf, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { grouped, wholeOf } from "./answer-texts.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 import { ReadingOrder } from "./reading-order.ts";
 import { RepeatedMembers } from "./repeated-members.ts";
+import { isOfSignature, isSignatureOf, signedWith } from "./signed-thoughts.ts";
 import { isOfEvery, memberOf, type TextScope } from "./text-scopes.ts";
 import { isIdOrBytes, isOfFile, isOfServer, isProtocolWord, leafOf, nameOf } from "./unread-members.ts";
 
@@ -106,6 +106,8 @@ const RESULTS = new Set(["output", "outputs", "results", "error"]);
 const PLACES_MAX = 256 * 1024;
 /** A deeper one counts as several: each place is kept with its path. */
 const PLACE_STEPS = 16;
+/** A longer key, in characters, counts as several places, too: its names may be longer as JSON than they came. */
+const KEY_CHARACTERS = 64;
 /** Work for a place that is looked at again, in units. */
 const PLACE_UNITS = 8;
 
@@ -126,9 +128,10 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     pieces,
     (path, isName, span) => {
       const { start } = span;
-      if (!isName && room > 0 && SIGNATURES.has(nameOf(path.at(-1)))) {
-        signatures.set(JSON.stringify(path.slice(0, -1)), span);
-        room -= 1;
+      if (!isName && room > 0 && isSignatureOf(scope, path)) {
+        const key = JSON.stringify(path.slice(0, -1));
+        signatures.set(key, span);
+        room -= Math.ceil(key.length / KEY_CHARACTERS);
       }
       const isRead = isName && room > 0 && scope.has(nameOf(path[0])) && isContent(scope, path);
       if (isRead && repeated.take(path, start)) room -= 1;
@@ -137,13 +140,19 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
       return false;
     },
     (path) => {
-      if (isLabel(path) && scope.get(nameOf(path[0])) === "messages") unreadable.add(labelKey(path));
+      if (!isLabel(path) || scope.get(nameOf(path[0])) !== "messages") return;
+      room -= 1;
+      if (room >= 0) unreadable.add(labelKey(path));
     },
     (path) => {
       hasTokenIds ||= isOfTokens(scope, path, true);
       return ofModel && isCalledWith(path) && isKept(path, true);
     },
   );
+  const hasKeyRoom = (characters: number): boolean => {
+    room -= Math.floor(characters / KEY_CHARACTERS);
+    return room >= 0;
+  };
   const beside: RequestText[] = [];
   const contents = new ReadingOrder<RequestText>();
   const later: RequestText[] = [];
@@ -161,7 +170,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     const ofMessage = speaker === "system" ? "system" : "others";
     const from = READ_FIRST.has(message.member) ? "instructions" : ofMessage;
     const result: RequestText[] = [];
-    for (const { path, span, isName } of yield* partsTogether(message.texts)) {
+    for (const { path, span, isName } of yield* partsTogether(message.texts, hasKeyRoom)) {
       yield PLACE_UNITS + pathUnitsOf(path);
       const isTold = speaker === "model" && isElement(path) && RESULTS.has(nameOf(path[2]));
       if (speaker === "model" && !ofModel && !isTold) continue;
@@ -177,7 +186,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
       const isJoined = isTold ? !isName : isText(scope, path, isName) && !(speaker === "tool" && isSpeakersName(path));
       if ((!isJoined || isTold) && (yield* isIdOrBytes(path, text))) continue;
       const signature = signatures.size === 0 ? undefined : signatures.get(JSON.stringify(signedWith(path)));
-      const isSigned = signature !== undefined && (yield* isOfText(body, path, signature));
+      const isSigned = signature !== undefined && (yield* isOfSignature(body, path, signature));
       const found = { text, user, span, json: nameOf(path.at(-1)) === "arguments", ...(isSigned ? { signature } : {}) };
       if (isDefinition || !isJoined) others.push(found);
       else if (isTold || speaker === "tool") result.push(found);
@@ -195,20 +204,6 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   const readings = [contents.systemFirst, lastRead.asGiven, lastRead.systemFirst];
   const otherReadings = readings.filter(({ length }) => length > 0);
   return { prompts, otherReadings, others, toolResults, hasTokenIds, isWhole: room >= 0 };
-}
-
-/** Members that sign a thought. */
-const SIGNATURES = new Set(["signature", "encrypted_content"]);
-
-/** The object whose signature is that of a text, if it is a thought. */
-function signedWith(path: JsonPath): JsonPath | null {
-  if (nameOf(path.at(-1)) === "thinking") return path.slice(0, -1);
-  return nameOf(path.at(-3)) === "summary" ? path.slice(0, -3) : null;
-}
-
-/** An item of reasoning may be sealed by an API that signs no summary. */
-function* isOfText(body: BytePieces, path: JsonPath, signature: Span): Steps<boolean> {
-  return nameOf(path.at(-1)) === "thinking" || isSignature(yield* stringAt(body, signature));
 }
 
 const NO_SERVERS: ReadonlyMap<string, boolean> = new Map();
@@ -244,10 +239,14 @@ function isConnection(scope: TextScope, path: JsonPath): boolean {
  * The places of a message, with the parts of one text behind one another: a member of a part that no model reads must not come
  * between them.
  */
-function* partsTogether(places: readonly StringPlace[]): Steps<readonly StringPlace[]> {
+function* partsTogether(
+  places: readonly StringPlace[],
+  room: (characters: number) => boolean,
+): Steps<readonly StringPlace[]> {
   if (places.length < 3) return places;
   const together: StringPlace[] = [];
-  for (const parts of yield* grouped(places, ({ path }) => wholeOf(inPart(path)) ?? JSON.stringify(inPart(path))))
+  const keyOf = ({ path }: StringPlace): string | null => (path.length > PLACE_STEPS ? null : wholeOf(inPart(path)));
+  for (const parts of yield* grouped(places, keyOf, room))
     for (const part of parts) {
       yield PLACE_UNITS;
       together.push(part);
