@@ -133,6 +133,24 @@ describe.each([1, 7, 100_000])("fields that come %i bytes at a time", (chunkByte
       ],
       ["validation_failed", "N"],
     ],
+    ...["num_outputs_per_prompt", "num_images", "num_images_per_prompt", "numImages", "sampling_params[n]"].map(
+      (name): [readonly Field[], unknown] => [[[name, "10"]], { n: "10" }],
+    ),
+    [
+      [
+        ["num_images", "2"],
+        ["n", "2"],
+      ],
+      { n: "2" },
+    ],
+    [
+      [
+        ["n", "1"],
+        ["num_images", "10"],
+      ],
+      ["validation_failed", "num_images"],
+    ],
+    [[["Num_Images", "ten"]], ["validation_failed", "Num_Images"]],
     [[["Prompt", ""]], ["validation_failed", "Prompt"]],
     [[["INSTRUCTIONS", ""]], ["validation_failed", "INSTRUCTIONS"]],
     [

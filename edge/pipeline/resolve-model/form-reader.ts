@@ -5,6 +5,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import {
+  type FieldFault,
   GUARDED_FIELDS,
   idFault,
   isGuardedField,
@@ -14,9 +15,11 @@ import {
 } from "../../domain/request/client-fields.ts";
 import type { FormPart } from "../../domain/request/form/form-head.ts";
 import type { FormPiece, FormScan } from "../../domain/request/form/form-scan.ts";
+import { isImageCount } from "../../domain/request/image-count.ts";
 import { isObjectField } from "../../domain/request/named-objects.ts";
 import { formSteeringFault } from "../../domain/request/steering-fields.ts";
 import { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
+import { printable } from "../../domain/wire/text/printable.ts";
 import type { PulledBody } from "./decoded-source.ts";
 import { fieldError } from "./field-error.ts";
 
@@ -30,13 +33,15 @@ const SEGMENT_MAX_BYTES = 64 * 1024;
 
 /** Only this much of a longer field is noted; all of it is forwarded. */
 const FIELD_MAX_BYTES = 64 * 1024;
+/** The longest name in an error, in characters. */
+const NAME_MAX = 64;
 /** The fields of a form whose values are read. */
 const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session_id", "user", "safety_identifier"]);
 
 export class FormReader {
   /**
    * The fields that were read so far. Of a name that comes twice the last value counts; a value that is not UTF-8 is
-   * left out.
+   * left out. `n` is the number of images under whatever name: once it has come, no other can follow.
    */
   readonly fields: Record<string, unknown> = {};
   /** The values that guardrails examine so far, each a segment of its own. */
@@ -160,15 +165,24 @@ export class FormReader {
 
   /** Handles the complete value of a field; null: it is not text. */
   #end(name: string, text: string | null): void {
-    const fault = numberTextFault(name, text ?? "");
+    const field = isImageCount(name) ? "n" : name;
+    const fault = numberTextFault(name, text ?? "", field) ?? this.#countFault(name, field, text);
     if (fault !== null) throw fieldError(fault);
-    if (text !== null) this.fields[name] = text;
+    if (field === "n") this.fields["n"] = text;
+    else if (text !== null) this.fields[name] = text;
     else if (name === "model") throw new GatewayError("invalid_multipart");
+  }
+
+  /** The fault of a number of images that is not the one before it, which may be reserved already. */
+  #countFault(name: string, field: string, text: string | null): FieldFault | null {
+    const given = this.fields["n"];
+    if (field !== "n" || given === undefined || given === text) return null;
+    return { param: printable(name, NAME_MAX), message: "a form must say only once how many images it asks for" };
   }
 }
 
 function isNoted({ name, file }: FormPart): boolean {
-  return !file && NOTED.has(name);
+  return !file && (NOTED.has(name) || isImageCount(name));
 }
 
 /** The text of a field; null when it is not UTF-8. A `cut` value may end in an incomplete character. */

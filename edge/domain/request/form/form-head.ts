@@ -6,6 +6,7 @@
  */
 
 import { foldedName, GUARDED_FIELDS, isJudgedName, TOKEN_LIMITS } from "../client-fields.ts";
+import { isImageCount } from "../image-count.ts";
 
 /** A part, as described by its headers. */
 export interface FormPart {
@@ -64,7 +65,7 @@ export function partOf(headers: string): FormPart | null {
   const type = read.get("content-type") ?? "";
   // A form or a message within the form has parts of its own.
   if (part === null || /^(?:multipart|message)\b/i.test(type)) return null;
-  if (!READ.has(part.name)) return part;
+  if (!READ.has(part.name) && !isImageCount(part.name)) return part;
   const charset = /charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
   const plain =
     TEXT_ENCODINGS.has((read.get("content-transfer-encoding") ?? "binary").toLowerCase()) &&
