@@ -46,6 +46,8 @@ export class FormReader {
   readonly fields: Record<string, unknown> = {};
   /** The values that guardrails examine so far, each a segment of its own. */
   readonly prompts: GrowingBytes[] = [];
+  /** The part of each. */
+  readonly promptParts: FormPart[] = [];
   /** What was read and not yet sent, in order; the last segment may still grow. */
   readonly segments: FormSegment[] = [];
   readonly source: PulledBody;
@@ -110,7 +112,7 @@ export class FormReader {
     if (isModel && (this.#modelBytes !== null || this.#valueBytes > FIELD_MAX_BYTES))
       throw new GatewayError("invalid_multipart");
     if (piece.kind === "data") {
-      if (!file && isGuardedField(name)) this.#appendPrompt(piece.bytes);
+      if (!file && isGuardedField(name)) this.#appendPrompt(piece);
       else if (!isModel) this.#append(piece.bytes);
       if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
       this.#valueBytes += piece.bytes.byteLength;
@@ -136,7 +138,7 @@ export class FormReader {
     else this.segments.push(new GrowingBytes(bytes));
   }
 
-  #appendPrompt(bytes: Uint8Array): void {
+  #appendPrompt({ bytes, part }: FormPiece & { readonly kind: "data" }): void {
     const last = this.prompts.at(-1);
     if (this.#valueBytes > 0 && last !== undefined) {
       last.append(bytes);
@@ -144,6 +146,7 @@ export class FormReader {
     }
     const prompt = new GrowingBytes(bytes);
     this.prompts.push(prompt);
+    this.promptParts.push(part);
     this.segments.push(prompt);
   }
 
