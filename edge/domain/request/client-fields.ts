@@ -106,7 +106,10 @@ export function spellingFault(names: readonly string[], fields: readonly string[
 
 /** The fault of a form's field that names an object of its upstream. */
 export function idFault(name: string): FieldFault {
-  return { param: printable(name, NAME_MAX), message: "a form must contain the file, not its id" };
+  return {
+    param: printable(name, NAME_MAX),
+    message: "a form must contain the file, not its id or its place on the server",
+  };
 }
 
 /** The fault of a field that occurs twice. */

@@ -13,10 +13,11 @@ import {
   spellingFault,
   TOKEN_LIMITS,
 } from "../../domain/request/client-fields.ts";
+import { isOwnPlaceText, SCHEME_MAX_BYTES } from "../../domain/request/file-places.ts";
 import type { FormPart } from "../../domain/request/form/form-head.ts";
 import type { FormPiece, FormScan } from "../../domain/request/form/form-scan.ts";
 import { isImageCount } from "../../domain/request/image-count.ts";
-import { isObjectField } from "../../domain/request/named-objects.ts";
+import { isFilePlaceField, isObjectField } from "../../domain/request/named-objects.ts";
 import { formSteeringFault } from "../../domain/request/steering-fields.ts";
 import { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
 import { printable } from "../../domain/wire/text/printable.ts";
@@ -58,6 +59,8 @@ export class FormReader {
   /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
+  /** It has the place of a file, or its bytes as text. */
+  #isPlace = false;
   #value: GrowingBytes | null = null;
   #valueBytes = 0;
   #modelBytes: number | null = null;
@@ -114,10 +117,11 @@ export class FormReader {
     if (piece.kind === "data") {
       if (!file && isGuardedField(name)) this.#appendPrompt(piece);
       else if (!isModel) this.#append(piece.bytes);
-      if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
+      if ((this.#isPlace || isNoted(piece.part)) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
       this.#valueBytes += piece.bytes.byteLength;
       return;
     }
+    if (this.#isPlace) this.#endPlace(name);
     if (isNoted(piece.part))
       this.#end(name, textOf(this.#value?.bytes() ?? new Uint8Array(0), this.#valueBytes > FIELD_MAX_BYTES));
     if (isModel) {
@@ -157,6 +161,7 @@ export class FormReader {
 
   #begin(part: FormPart): void {
     this.#part = part;
+    this.#isPlace = !part.file && !this.#namesObjects && isFilePlaceField(part.name);
     const fault =
       spellingFault([...this.#names, part.name], this.#deciding) ??
       spellingFault([part.name], GUARDED_FIELDS) ??
@@ -164,6 +169,11 @@ export class FormReader {
     if (fault !== null) throw fieldError(fault);
     if (!this.#namesObjects && isObjectField(part.name)) throw fieldError(idFault(part.name));
     if (this.#deciding.includes(part.name)) this.#names.push(part.name);
+  }
+
+  #endPlace(name: string): void {
+    const start = new TextDecoder().decode(this.#value?.bytes().subarray(0, SCHEME_MAX_BYTES));
+    if (isOwnPlaceText(start, this.#valueBytes > SCHEME_MAX_BYTES)) throw fieldError(idFault(name));
   }
 
   /** Handles the complete value of a field; null: it is not text. */

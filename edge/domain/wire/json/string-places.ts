@@ -159,10 +159,15 @@ export function* stringAt(document: BytePieces, { start, end }: Span, partBytes 
   return text;
 }
 
-function nameAt(document: BytePieces, { start, end }: Span): string {
-  if (end - start <= NAME_MAX_BYTES) return parsedString(document.slice(start, end)).slice(0, NAME_MAX);
-  const cut = decoder.decode(document.slice(start, start + NAME_MAX_BYTES));
-  return String(JSON.parse(`${WHOLE_CHARACTERS.exec(cut)?.[0] ?? '"'}"`)).slice(0, NAME_MAX);
+function nameAt(document: BytePieces, span: Span): string {
+  return stringStartAt(document, span, NAME_MAX_BYTES).slice(0, NAME_MAX);
+}
+
+/** The start of a string's text: what stands in so many bytes from its quote on. */
+export function stringStartAt(document: BytePieces, { start, end }: Span, bytes: number): string {
+  if (end - start <= bytes) return parsedString(document.slice(start, end));
+  const cut = decoder.decode(document.slice(start, start + bytes));
+  return String(JSON.parse(`${WHOLE_CHARACTERS.exec(cut)?.[0] ?? '"'}"`));
 }
 
 /** Work for looking at every step of a path, in units. */
