@@ -22,6 +22,7 @@ it.each<[string, number]>([
   ['{"n":2,"parameters":{"n":9},"options":{"n":"3"}}', 9],
   ['{"sampling_params":{"n":6,"n":5},"sampling_params":{}}', 6],
   ['{"options":[{"n":7}]}', 7],
+  [`{"${" ".repeat(300)}num_images":10}`, 10],
   ['{"extra_body":{"num_images":10}}', 10],
   ['{"extra_args":{"num_outputs_per_prompt":10}}', 10],
   ['{"metadata":{"n":10},"prompt":"n","size":[1024,1024]}', 1],

@@ -7,7 +7,7 @@ import { saturated } from "../../../shared/money/amount.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, pathUnitsOf, stringAt, stringPlaces } from "../wire/json/string-places.ts";
-import { isHolder, squashed, stepsOf } from "./steering-fields.ts";
+import { isCutName, isHolder, squashed, stepsOf } from "./steering-fields.ts";
 
 /** As servers call it: OpenAI; SGLang, vLLM. */
 const COUNTS: ReadonlySet<string> = new Set(
@@ -39,5 +39,5 @@ export function* imageCount(pieces: readonly Uint8Array[]): Steps<number> {
 
 function isCount(steps: readonly string[]): boolean {
   const last = steps.at(-1);
-  return last !== undefined && COUNTS.has(squashed(last)) && steps.slice(0, -1).every(isHolder);
+  return last !== undefined && (COUNTS.has(squashed(last)) || isCutName(last)) && steps.slice(0, -1).every(isHolder);
 }

@@ -43,9 +43,9 @@ const PATH_MAX = 64;
  * A longer name is cut, in characters: no name that means anything is so long, unless a NUL ends what means it. The longest path is
  * short enough, as JSON with every character escaped, for the engine to hash it ({@link HASHED_MAX}).
  */
-const NAME_MAX = 40;
+export const PATH_NAME_MAX = 40;
 /** As long as the quote and that many characters can be. */
-const NAME_MAX_BYTES = 1 + NAME_MAX * "\\u0000".length;
+const NAME_MAX_BYTES = 1 + PATH_NAME_MAX * "\\u0000".length;
 /** The characters of a string that are whole, from its quote on. */
 const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 
@@ -160,7 +160,7 @@ export function* stringAt(document: BytePieces, { start, end }: Span, partBytes 
 }
 
 function nameAt(document: BytePieces, span: Span): string {
-  return stringStartAt(document, span, NAME_MAX_BYTES).slice(0, NAME_MAX);
+  return stringStartAt(document, span, NAME_MAX_BYTES).slice(0, PATH_NAME_MAX);
 }
 
 /** The start of a string's text: what stands in so many bytes from its quote on. */
