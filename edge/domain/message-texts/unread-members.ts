@@ -4,6 +4,7 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { foldedName } from "../request/client-fields.ts";
+import { FILE_MEMBERS } from "../request/file-places.ts";
 import type { JsonPath } from "../wire/json/string-places.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 
@@ -17,9 +18,7 @@ const OF_SERVER = wordsOf(
 /** The same at any depth. A stop sequence is often markup that no client may write elsewhere. */
 const OF_SERVER_ANYWHERE = wordsOf("model models stop stop_sequences tool_choice");
 /** Places of files, bytes of files, and what a provider has sealed. */
-const FILES = wordsOf(
-  "url uri image_url audio_url video_url file_url image images mask audio video ref_audio image_embeds audio_embeds file_data image_data b64_json encrypted_content signature authorization_token",
-);
+const FILES: ReadonlySet<string> = new Set([...FILE_MEMBERS, "encrypted_content", "signature", "authorization_token"]);
 
 const ROLES = wordsOf("system developer user assistant tool function model");
 const PART_TYPES = wordsOf(

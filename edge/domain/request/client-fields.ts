@@ -106,7 +106,10 @@ export function spellingFault(names: readonly string[], fields: readonly string[
 
 /** The fault of a form's field that names an object of its upstream. */
 export function idFault(name: string): FieldFault {
-  return { param: printable(name, NAME_MAX), message: "a form must contain the file, not its id" };
+  return {
+    param: printable(name, NAME_MAX),
+    message: "a form must contain the file, not its id or its place on the server",
+  };
 }
 
 /** The fault of a field that occurs twice. */
@@ -135,12 +138,15 @@ export function switchFault(route: RouteClass, root: JsonObject): FieldFault | n
 }
 
 /**
- * Like {@link numberFault}, for a field of a form, whose numbers are texts: plain digits, which every parser reads alike.
+ * Like {@link numberFault}, for a field of a form, whose numbers are texts: plain digits, which every parser reads alike. `field`:
+ * the one whose bounds it has.
  */
-export function numberTextFault(name: string, text: string): FieldFault | null {
-  const bounds = CHECKED_NUMBERS.get(name);
+export function numberTextFault(name: string, text: string, field = name): FieldFault | null {
+  const bounds = CHECKED_NUMBERS.get(field);
   if (bounds === undefined) return null;
-  return /^(?:0|[1-9]\d{0,9})$/.test(text) && isWithin(Number(text), bounds) ? null : outOfBounds(name, bounds);
+  return /^(?:0|[1-9]\d{0,9})$/.test(text) && isWithin(Number(text), bounds)
+    ? null
+    : outOfBounds(printable(name, NAME_MAX), bounds);
 }
 
 /** A fault when the input of a route that is billed by characters is not a text. */

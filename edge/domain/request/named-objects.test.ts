@@ -67,6 +67,52 @@ describe("the objects that a body names", () => {
     });
   });
 
+  it.each([
+    "fi\nle:///x",
+    "fi\tle:///x",
+    "f\rile:///x",
+    "\u0001file:///x",
+    "\bfile:///x",
+    "\ffile:///x",
+    " \u001f\n file:///x",
+    "\u00a0gs://b",
+    `f${"\n".repeat(200)}ile:///x`,
+  ])("are places of files as parsers of URLs read them: %j", (url) => {
+    expect(namedBy({ messages: [{ content: [{ image_url: { url } }] }] })).toEqual({
+      lookedUp: [url],
+      withContent: [],
+    });
+    const escaped = JSON.stringify({ url }).replace("ile", String.raw`\u0069le`);
+    expect(namedBy(escaped)).toEqual({ lookedUp: [url], withContent: [] });
+  });
+
+  it.each([
+    { image: "file:///x" },
+    { video: ["file:///x"] },
+    { input_audio: { data: "file:///x" } },
+    { file: { file_data: "file:///x" } },
+    { imageUrl: "file:///x" },
+    { ref_audio: "file:///x" },
+    { image_data: ["file:///x"] },
+    { audio_data: "file:///x" },
+    { videoData: "file:///x" },
+  ])("are places of files wherever servers read such: %j", (body) => {
+    expect(namedBy(body)).toEqual({ lookedUp: ["file:///x"], withContent: [] });
+  });
+
+  it.each([
+    { image: "https://a.test/file:x" },
+    { image: "data:image/png;base64,aGk=" },
+    { image_url: { url: `data:image/png;base64,${"a".repeat(1_000)}` } },
+    { input_audio: { data: "gsaa".repeat(100), format: "wav" } },
+    { input_audio: { data: "Zmls" } },
+    { image: "file.png" },
+    { documents: [{ data: "file: notes" }] },
+    { file: { filename: "file:a", file_data: "data:application/pdf;base64,aGk=" } },
+  ])("are no files of the client's own: %j", (body) => {
+    expect(namedBy(body)).toEqual({ lookedUp: [], withContent: [] });
+  });
+
   it("are the skills of an account, not those that everyone has", () => {
     const skills = [
       { type: "custom", skill_id: "skill_01" },

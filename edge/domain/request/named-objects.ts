@@ -6,9 +6,10 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
-import { type JsonPath, pathUnitsOf, stringAt, stringPlaces } from "../wire/json/string-places.ts";
+import { type JsonPath, pathUnitsOf, stringAt, stringPlaces, stringStartAt } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
-import { isHolder } from "./steering-fields.ts";
+import { isOwnPlaceText, isPlaceField, isPlaceName, SCHEME_MAX_BYTES } from "./file-places.ts";
+import { isHolder, stepsOf } from "./steering-fields.ts";
 
 /** An object that is named. */
 interface NamedObject {
@@ -51,18 +52,6 @@ const IDS: ReadonlyMap<string, string> = new Map(
 );
 /** Fields whose object has the id as its `id`. */
 const OBJECTS: ReadonlySet<string> = new Set(["conversation", "container", "prompt", "audio"]);
-/** Fields of the place of a file, which the upstream reads with its own rights if it has one of these schemes. */
-const PLACES: ReadonlySet<string> = new Set([
-  "url",
-  "uri",
-  "image_url",
-  "audio_url",
-  "video_url",
-  "file_url",
-  "file_uri",
-]);
-const OWN_PLACE = /^"(?:\s|\\[nrt])*(?:(?:file|gs|s3):|[^"]{0,6}$)/i;
-const SCHEME_MAX_BYTES = 128;
 const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema"]);
 /** The types of items that an upstream looks up by their id when they come without what they contain. */
 const LOOKED_UP: ReadonlySet<string | undefined> = new Set([
@@ -156,6 +145,11 @@ export function isObjectField(name: string): boolean {
   return !OWN_DATA.has(first) && [first, ...rest].some((step) => IDS.has(step));
 }
 
+/** Whether the field of a form is the place of a file, which must be none of the upstream's own. */
+export function isFilePlaceField(name: string): boolean {
+  return !OWN_DATA.has(stepsOf(foldedName(name))[0] ?? "") && isPlaceField(name);
+}
+
 /** The field that a text at this place is an id of; `input` for items, null for none. */
 function fieldOf(path: JsonPath): string | null {
   const at = path.findLastIndex((step) => typeof step === "string");
@@ -172,13 +166,11 @@ function fieldOf(path: JsonPath): string | null {
 }
 
 /** Whether a text is the place of a file of the upstream's own: on its disk, or in a bucket of its account. */
-function isOwnPlace(document: BytePieces, path: JsonPath, { start, end }: Span): boolean {
+function isOwnPlace(document: BytePieces, path: JsonPath, span: Span): boolean {
   const at = path.findLastIndex((step) => typeof step === "string");
-  if (!PLACES.has(folded(path[at])) || isOwnData(path, at)) return false;
-  const head = decoder.decode(document.slice(start, Math.min(end, start + SCHEME_MAX_BYTES)));
-  return OWN_PLACE.test(
-    head.replaceAll(/\\u00([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
-  );
+  const above = path.findLast((step, nth) => nth < at && typeof step === "string");
+  if (!isPlaceName(folded(path[at]), folded(above)) || isOwnData(path, at)) return false;
+  return isOwnPlaceText(stringStartAt(document, span, SCHEME_MAX_BYTES), span.end - span.start > SCHEME_MAX_BYTES);
 }
 
 /** Whether a member is one of the request: its own, or of something that has such. */

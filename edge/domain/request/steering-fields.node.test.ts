@@ -198,6 +198,21 @@ describe("the fields within another one", () => {
     ]);
   });
 
+  it.each(["model", "models", "messages", "lora_path", "parameters"])("are found behind many blanks: %s", (name) => {
+    for (const blanks of [1, 34, 35, 39, 40, 41, 300])
+      for (const blank of [" ", String.raw`\u0020`])
+        expect({ blanks, blank, param: within(`{"${blank.repeat(blanks)}${name}":["x"]}`) }).toEqual({
+          blanks,
+          blank,
+          param: expect.stringMatching(/^extra_body\./),
+        });
+  });
+
+  it("may have long names of plain words", () => {
+    const names = ["logits_processor_for_long_context_in_many_languages", "a".repeat(40), "b".repeat(300)];
+    expect(names.map((name) => within(`{"${name}":1}`))).toEqual([null, null, null]);
+  });
+
   it("are refused below more holders than honest bodies have", () => {
     const nested = (levels: number) => `${'{"extra_body":'.repeat(levels)}{"a":1}${"}".repeat(levels)}`;
     const listed = (levels: number) => `${"[".repeat(levels)}{"a":1}${"]".repeat(levels)}`;

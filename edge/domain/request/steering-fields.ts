@@ -3,7 +3,7 @@
  * (docs/rules/routes.md#fields-that-steer). They are refused unless the operator lets them pass by name.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { type JsonPath, stringPlaces } from "../wire/json/string-places.ts";
+import { type JsonPath, PATH_NAME_MAX, stringPlaces } from "../wire/json/string-places.ts";
 import { printable } from "../wire/text/printable.ts";
 import { type FieldFault, foldedName, isJudgedName } from "./client-fields.ts";
 
@@ -59,6 +59,9 @@ for (const [does, names] of Object.entries(STEERING))
   for (const name of names.split(" ").map(squashed))
     (name.endsWith("*") ? STARTS : NAMED).set(name.replace("*", ""), does);
 
+/** The longest of them. */
+const KNOWN_MAX = Math.max(...[...NAMED.keys(), ...STARTS.keys()].map((name) => name.length));
+
 /** The name by which fields are compared: some servers take another case, camel case, or a blank for `_`. */
 export function squashed(name: string): string {
   return foldedName(name.slice(0, NAME_MAX)).replaceAll(/[\s_-]/g, "");
@@ -71,6 +74,11 @@ export function squashed(name: string): string {
 export function mayConcernSteering(name: string): boolean {
   const known = squashed(name);
   return HOLDER.test(known) || whatItDoes(known) !== null;
+}
+
+/** Whether the step of a path may be a name that was cut before all that is compared of it. */
+export function isCutName(step: string): boolean {
+  return step.length === PATH_NAME_MAX && squashed(step).length < KNOWN_MAX;
 }
 
 /** Whether the fields of this one count like those of the body. */
@@ -145,6 +153,7 @@ function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItI
     if (does !== null) return does;
     if (holder === REPLACING && (isJudgedName(own.trim()) || READ_AS_ONE.test(name)))
       return "replace a field of the body";
+    if (typeof step === "string" && isCutName(step)) return "hide others";
     if (!HOLDER.test(name)) return null;
     if (depth === DEPTH_MAX) return "hide others";
     holder = name;

@@ -52,10 +52,6 @@ const LABELS = setOf(
 );
 const LABEL_MAX = 64;
 
-/** How many images a prompt gets, as servers call it (OpenAI; SGLang, vLLM), and where else they read it. */
-const IMAGE_COUNTS = ["n", "num_outputs_per_prompt", "num_images_per_prompt", "num_images"] as const;
-const IMAGE_SETTINGS = ["parameters", "sampling_params", "options"] as const;
-
 /** The estimate of a body by the rule of its route. */
 export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Steps<TokenEstimate> {
   const { root } = document;
@@ -79,11 +75,8 @@ export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Ste
   }
 }
 
-/**
- * What the route is billed by, counted in its body (docs/rules/settlement-and-rows.md#cost). The fields of a form are
- * texts.
- */
-export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
+/** What the route is billed by, counted in its body (docs/rules/settlement-and-rows.md#cost); `images`: how many it asks for. */
+export function measureOf(billedBy: BilledBy, document: JsonDocument, images = 1): Measure {
   switch (billedBy) {
     case "tokens":
     case "input-tokens":
@@ -91,14 +84,8 @@ export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
       return { kind: billedBy };
     case "nothing":
       return { kind: "free" };
-    case "images": {
-      const { root } = document;
-      const levels = [root, ...IMAGE_SETTINGS.map((name) => root[name]).filter(isJsonObject)];
-      const counts = levels
-        .flatMap((level) => IMAGE_COUNTS.map((name) => level[name]))
-        .map((n) => (typeof n === "number" || typeof n === "string" ? saturated(Number(n)) : 1));
-      return { kind: "images", count: Math.max(...counts, 1) };
-    }
+    case "images":
+      return { kind: "images", count: images };
     case "characters": {
       const input = document.root["input"];
       return { kind: "characters", count: typeof input === "string" ? document.codePoints(input) : 0 };

@@ -2,6 +2,7 @@
  * Step 4: what every later decision needs: the estimate of the request's tokens. It has a file of its own like every step,
  * so that run.ts only holds their order.
  */
+import { imageCount } from "../../domain/request/image-count.ts";
 import { estimateTokens, measureOf, type TokenEstimate } from "../../domain/request/token-estimate.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -9,10 +10,19 @@ import type { Prepared, Resolved } from "../call/known.ts";
 
 /** What was known, with the estimate, from the client's own body. */
 export async function prepare(call: Call, request: Resolved): Promise<Prepared> {
-  return prepared(call, request, await inTurns(call, estimateTokens(call.route.estimate, request.parsed.document)));
+  const estimate = await inTurns(call, estimateTokens(call.route.estimate, request.parsed.document));
+  return prepared(call, request, estimate, await imagesOf(call, request));
 }
 
 /** What was known, with this estimate. */
-export function prepared({ route }: Call, request: Resolved, estimate: TokenEstimate): Prepared {
-  return { ...request, estimate, guarded: null, measure: () => measureOf(route.billedBy, request.parsed.document) };
+export function prepared({ route }: Call, request: Resolved, estimate: TokenEstimate, images = 1): Prepared {
+  const measure = measureOf.bind(null, route.billedBy, request.parsed.document, images);
+  return { ...request, estimate, guarded: null, measure };
+}
+
+/** The images that the body asks for; a form says so in digits, as its `n`. */
+async function imagesOf(call: Call, { parsed: { document, outgoing } }: Resolved): Promise<number> {
+  if (call.route.billedBy !== "images") return 1;
+  if (outgoing.form) return Number(document.root["n"] ?? 1);
+  return await inTurns(call, imageCount(outgoing.clientBytes ?? []));
 }

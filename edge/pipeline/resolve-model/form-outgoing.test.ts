@@ -3,6 +3,7 @@
  * it is not.
  */
 import { describe, expect, it } from "vitest";
+import { GatewayError } from "../../../shared/errors.ts";
 import { sourceOf } from "../../../test/harness/edge/pipeline/forms.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { ClientGone } from "../call/client-gone.ts";
@@ -13,7 +14,7 @@ import { FormReader } from "./form-reader.ts";
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** A request whose body comes in these chunks; an Error among them breaks it off. */
-function requestOf(chunks: readonly (string | Error)[], length?: number): Request {
+function requestOf(chunks: readonly (string | Uint8Array | Error)[], length?: number): Request {
   const left = [...chunks];
   const body = new ReadableStream({
     type: "bytes",
@@ -22,8 +23,8 @@ function requestOf(chunks: readonly (string | Error)[], length?: number): Reques
       if (chunk === undefined) {
         controller.close();
         controller.byobRequest?.respond(0);
-      } else if (typeof chunk === "string") controller.enqueue(new TextEncoder().encode(chunk));
-      else controller.error(chunk);
+      } else if (chunk instanceof Error) controller.error(chunk);
+      else controller.enqueue(typeof chunk === "string" ? new TextEncoder().encode(chunk) : Uint8Array.from(chunk));
     },
   });
   const headers: Record<string, string> = length === undefined ? {} : { "content-length": String(length) };
@@ -165,5 +166,48 @@ describe("a body", () => {
   it("above the size limit is refused unread when its length is declared", () => {
     expect(() => sourceOf(requestOf([], 11), 10)).toThrow("request body too large");
     expect(sourceOf(requestOf([], 10), 10).declaredBytes).toBe(10);
+  });
+});
+
+describe("the texts of a form that guardrails examine", () => {
+  const typed = (headers: string, bytes: string): Uint8Array =>
+    Buffer.from(`--b\r\nContent-Disposition: form-data; name="caption"\r\n${headers}\r\n${bytes}\r\n`, "latin1");
+  const latin = "Content-Type: text/plain; charset=ISO-8859-1\r\n";
+  const nbsp = "blue\u00a0falcon";
+  const nbspInUtf8 = "blue\u00c2\u00a0falcon";
+
+  /** The texts, or the field that is refused. */
+  async function textsOf(bytes: Uint8Array, isLikeAscii = false): Promise<unknown> {
+    const chunks = [part("model", "tiny"), bytes, END];
+    const form = new FormReader(sourceOf(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
+    const memory = { reserveRead: async () => undefined, release: () => undefined };
+    try {
+      return await new FormOutgoing(form, memory, isLikeAscii).readTexts();
+    } catch (error) {
+      return error instanceof GatewayError ? error.body.error.param : error;
+    }
+  }
+
+  it.each<[string, Uint8Array]>([
+    ["Latin-1 without a charset", typed("", nbsp)],
+    ["Latin-1 by its charset", typed(latin, nbsp)],
+    ["UTF-8 by another charset", typed(latin, nbspInUtf8)],
+    ["UTF-16 by its charset", typed("Content-Type: text/plain; charset=utf-16\r\n", "b\0l\0")],
+    ["base64", typed("Content-Transfer-Encoding: base64\r\n", "Ymx1ZQ==")],
+  ])("must not be written in %s", async (_, bytes) => {
+    expect(await textsOf(bytes)).toBe("caption");
+  });
+
+  it("must be ASCII where the form says that it is Latin-1", async () => {
+    expect(await textsOf(typed("", nbspInUtf8), true)).toBe("caption");
+    expect(await textsOf(typed("", "blue"), true)).toEqual(["blue"]);
+  });
+
+  it.each<[string, Uint8Array, string]>([
+    ["UTF-8", typed("", nbspInUtf8), nbsp],
+    ["UTF-8 by its charset", typed("Content-Type: text/plain; charset=UTF-8\r\n", nbspInUtf8), nbsp],
+    ["ASCII as Java writes it", typed(`${latin}Content-Transfer-Encoding: 8bit\r\n`, "blue"), "blue"],
+  ])("may be written in %s", async (_, bytes, text) => {
+    expect(await textsOf(bytes)).toEqual([text]);
   });
 });

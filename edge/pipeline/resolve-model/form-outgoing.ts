@@ -4,17 +4,22 @@
  * fresh connection; beyond that size, what was sent is dropped.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import type { FormPart } from "../../domain/request/form/form-head.ts";
 import type { MemberEdits } from "../../domain/upstream/transform.ts";
 import type { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
+import { printable } from "../../domain/wire/text/printable.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { pulledStream } from "../call/body-stream.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import { fieldError } from "./field-error.ts";
 import { type FormReader, MODEL_PLACEHOLDER } from "./form-reader.ts";
 import type { BodyMemoryUse } from "./read-body.ts";
 
 /** Largest part that is kept of what was sent. */
 const KEPT_BYTES = 256 * 1024;
+/** The longest name in an error, in characters. */
+const NAME_MAX = 64;
 
 export class FormOutgoing implements OutgoingBody {
   readonly form = true;
@@ -22,6 +27,7 @@ export class FormOutgoing implements OutgoingBody {
   readonly member = null;
   readonly #form: FormReader;
   readonly #memory: Pick<BodyMemoryUse, "reserveRead" | "release">;
+  readonly #isLikeAscii: boolean;
   /** What goes upstream in place of a field that guardrails examine. */
   readonly #replaced = new Map<unknown, Uint8Array>();
   #fault: GatewayError | ClientGone | null = null;
@@ -32,9 +38,13 @@ export class FormOutgoing implements OutgoingBody {
   #nextSentBytes = 0;
   #kept = true;
 
-  /** `memory` counts what is read of the form, and is freed when the whole form has left. */
-  constructor(form: FormReader, memory: Pick<BodyMemoryUse, "reserveRead" | "release">) {
+  /**
+   * `memory` counts what is read of the form, and is freed when the whole form has left; `isLikeAscii`: the form says that its texts
+   * are no UTF-8 beyond ASCII.
+   */
+  constructor(form: FormReader, memory: Pick<BodyMemoryUse, "reserveRead" | "release">, isLikeAscii = false) {
     this.#form = form;
+    this.#isLikeAscii = isLikeAscii;
     this.#memory = memory;
   }
 
@@ -47,10 +57,18 @@ export class FormOutgoing implements OutgoingBody {
 
   /**
    * All of them: reads the form to its end, as far as there is memory for it. Throws as {@link
-   * FormReader.readMore}.
+   * FormReader.readMore}, and 400 `validation_failed` for a field that an upstream could read as another text.
    */
   async readTexts(): Promise<readonly string[]> {
     while (await this.#form.readMore()) await this.#memory.reserveRead();
+    for (const [nth, prompt] of this.#form.prompts.entries()) {
+      const part = this.#form.promptParts[nth];
+      if (
+        part !== undefined &&
+        !isReadAlike(this.#isLikeAscii && part.written !== null ? "ascii" : part.written, prompt)
+      )
+        throw fieldError({ param: printable(part.name, NAME_MAX), message: "the field must be text in UTF-8" });
+    }
     return this.textsSoFar();
   }
 
@@ -169,5 +187,18 @@ export class FormOutgoing implements OutgoingBody {
   #dropSent(): void {
     this.#form.segments.splice(0, this.#next);
     this.#next = 0;
+  }
+}
+
+/** Whether every server reads the same text that guardrails do. */
+function isReadAlike(written: FormPart["written"], prompt: GrowingBytes): boolean {
+  if (written === null) return false;
+  const bytes = prompt.bytes();
+  if (written === "ascii") return bytes.every((byte) => byte < 0x80);
+  try {
+    new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
   }
 }

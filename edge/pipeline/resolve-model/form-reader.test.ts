@@ -133,6 +133,34 @@ describe.each([1, 7, 100_000])("fields that come %i bytes at a time", (chunkByte
       ],
       ["validation_failed", "N"],
     ],
+    ...["num_outputs_per_prompt", "num_images", "num_images_per_prompt", "numImages", "sampling_params[n]"].map(
+      (name): [readonly Field[], unknown] => [[[name, "10"]], { n: "10" }],
+    ),
+    [
+      [
+        ["num_images", "2"],
+        ["n", "2"],
+      ],
+      { n: "2" },
+    ],
+    [
+      [
+        ["n", "1"],
+        ["num_images", "10"],
+      ],
+      ["validation_failed", "num_images"],
+    ],
+    [[["Num_Images", "ten"]], ["validation_failed", "Num_Images"]],
+    ...["image", "image[]", "image_url", "url", "image[0][url]", "imageUrl", "video"].flatMap(
+      (name): [readonly Field[], unknown][] => [
+        [[[name, "file:///etc/passwd"]], ["validation_failed", name]],
+        [[[name, `\u0001FI\nLE:///${"x".repeat(400)}`]], ["validation_failed", name]],
+        [[[name, "https://a.test/file:x"]], {}],
+        [[[name, half]], {}],
+        [[[name, `data:image/png;base64,${"a".repeat(400)}`]], {}],
+      ],
+    ),
+    [[["metadata[url]", "file:///x"]], {}],
     [[["Prompt", ""]], ["validation_failed", "Prompt"]],
     [[["INSTRUCTIONS", ""]], ["validation_failed", "INSTRUCTIONS"]],
     [
@@ -162,6 +190,18 @@ describe.each([1, 7, 100_000])("fields that come %i bytes at a time", (chunkByte
   ])("%#: %j", async (fields, expected) => {
     expect(await take(fields, chunkBytes)).toEqual(expected);
   });
+});
+
+it("the file that a part contains may have any name and start with any bytes", async () => {
+  const head = '--b\r\nContent-Disposition: form-data; name="image"; filename="file:a.png"\r\n\r\n';
+  const body = `${head}file:///x\r\n--b--\r\n`;
+  const reader = new FormReader(
+    sourceOf(new Request("http://x", { method: "POST", body }), 1_000),
+    new FormScan("b"),
+    [],
+  );
+  while (await reader.readMore());
+  expect(reader.fields).toEqual({});
 });
 
 it.each([999, 1000, 100_000])(

@@ -5,6 +5,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import {
+  type FieldFault,
   GUARDED_FIELDS,
   idFault,
   isGuardedField,
@@ -12,11 +13,14 @@ import {
   spellingFault,
   TOKEN_LIMITS,
 } from "../../domain/request/client-fields.ts";
+import { isOwnPlaceText, SCHEME_MAX_BYTES } from "../../domain/request/file-places.ts";
 import type { FormPart } from "../../domain/request/form/form-head.ts";
 import type { FormPiece, FormScan } from "../../domain/request/form/form-scan.ts";
-import { isObjectField } from "../../domain/request/named-objects.ts";
+import { isImageCount } from "../../domain/request/image-count.ts";
+import { isFilePlaceField, isObjectField } from "../../domain/request/named-objects.ts";
 import { formSteeringFault } from "../../domain/request/steering-fields.ts";
 import { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
+import { printable } from "../../domain/wire/text/printable.ts";
 import type { PulledBody } from "./decoded-source.ts";
 import { fieldError } from "./field-error.ts";
 
@@ -30,17 +34,21 @@ const SEGMENT_MAX_BYTES = 64 * 1024;
 
 /** Only this much of a longer field is noted; all of it is forwarded. */
 const FIELD_MAX_BYTES = 64 * 1024;
+/** The longest name in an error, in characters. */
+const NAME_MAX = 64;
 /** The fields of a form whose values are read. */
 const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session_id", "user", "safety_identifier"]);
 
 export class FormReader {
   /**
    * The fields that were read so far. Of a name that comes twice the last value counts; a value that is not UTF-8 is
-   * left out.
+   * left out. `n` is the number of images under whatever name: once it has come, no other can follow.
    */
   readonly fields: Record<string, unknown> = {};
   /** The values that guardrails examine so far, each a segment of its own. */
   readonly prompts: GrowingBytes[] = [];
+  /** The part of each. */
+  readonly promptParts: FormPart[] = [];
   /** What was read and not yet sent, in order; the last segment may still grow. */
   readonly segments: FormSegment[] = [];
   readonly source: PulledBody;
@@ -51,6 +59,8 @@ export class FormReader {
   /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
+  /** It has the place of a file, or its bytes as text. */
+  #isPlace = false;
   #value: GrowingBytes | null = null;
   #valueBytes = 0;
   #modelBytes: number | null = null;
@@ -105,12 +115,13 @@ export class FormReader {
     if (isModel && (this.#modelBytes !== null || this.#valueBytes > FIELD_MAX_BYTES))
       throw new GatewayError("invalid_multipart");
     if (piece.kind === "data") {
-      if (!file && isGuardedField(name)) this.#appendPrompt(piece.bytes);
+      if (!file && isGuardedField(name)) this.#appendPrompt(piece);
       else if (!isModel) this.#append(piece.bytes);
-      if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
+      if ((this.#isPlace || isNoted(piece.part)) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
       this.#valueBytes += piece.bytes.byteLength;
       return;
     }
+    if (this.#isPlace) this.#endPlace(name);
     if (isNoted(piece.part))
       this.#end(name, textOf(this.#value?.bytes() ?? new Uint8Array(0), this.#valueBytes > FIELD_MAX_BYTES));
     if (isModel) {
@@ -131,7 +142,7 @@ export class FormReader {
     else this.segments.push(new GrowingBytes(bytes));
   }
 
-  #appendPrompt(bytes: Uint8Array): void {
+  #appendPrompt({ bytes, part }: FormPiece & { readonly kind: "data" }): void {
     const last = this.prompts.at(-1);
     if (this.#valueBytes > 0 && last !== undefined) {
       last.append(bytes);
@@ -139,6 +150,7 @@ export class FormReader {
     }
     const prompt = new GrowingBytes(bytes);
     this.prompts.push(prompt);
+    this.promptParts.push(part);
     this.segments.push(prompt);
   }
 
@@ -149,6 +161,7 @@ export class FormReader {
 
   #begin(part: FormPart): void {
     this.#part = part;
+    this.#isPlace = !part.file && !this.#namesObjects && isFilePlaceField(part.name);
     const fault =
       spellingFault([...this.#names, part.name], this.#deciding) ??
       spellingFault([part.name], GUARDED_FIELDS) ??
@@ -158,17 +171,31 @@ export class FormReader {
     if (this.#deciding.includes(part.name)) this.#names.push(part.name);
   }
 
+  #endPlace(name: string): void {
+    const start = new TextDecoder().decode(this.#value?.bytes().subarray(0, SCHEME_MAX_BYTES));
+    if (isOwnPlaceText(start, this.#valueBytes > SCHEME_MAX_BYTES)) throw fieldError(idFault(name));
+  }
+
   /** Handles the complete value of a field; null: it is not text. */
   #end(name: string, text: string | null): void {
-    const fault = numberTextFault(name, text ?? "");
+    const field = isImageCount(name) ? "n" : name;
+    const fault = numberTextFault(name, text ?? "", field) ?? this.#countFault(name, field, text);
     if (fault !== null) throw fieldError(fault);
-    if (text !== null) this.fields[name] = text;
+    if (field === "n") this.fields["n"] = text;
+    else if (text !== null) this.fields[name] = text;
     else if (name === "model") throw new GatewayError("invalid_multipart");
+  }
+
+  /** The fault of a number of images that is not the one before it, which may be reserved already. */
+  #countFault(name: string, field: string, text: string | null): FieldFault | null {
+    const given = this.fields["n"];
+    if (field !== "n" || given === undefined || given === text) return null;
+    return { param: printable(name, NAME_MAX), message: "a form must say only once how many images it asks for" };
   }
 }
 
 function isNoted({ name, file }: FormPart): boolean {
-  return !file && NOTED.has(name);
+  return !file && (NOTED.has(name) || isImageCount(name));
 }
 
 /** The text of a field; null when it is not UTF-8. A `cut` value may end in an incomplete character. */

@@ -19,7 +19,7 @@ import {
   spellingFault,
   switchFault,
 } from "../../domain/request/client-fields.ts";
-import { boundaryOf } from "../../domain/request/form/form-head.ts";
+import { boundaryOf, isFormLikeAscii } from "../../domain/request/form/form-head.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { sessionIdOf } from "../../domain/request/session-id.ts";
 import { mayConcernSteering, steeringFault, steeringWithin } from "../../domain/request/steering-fields.ts";
@@ -279,7 +279,8 @@ function checkValues(call: Call, { root }: JsonDocument): void {
 }
 
 async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
-  const boundary = boundaryOf(call.request.headers.get("content-type"));
+  const contentType = call.request.headers.get("content-type");
+  const boundary = boundaryOf(contentType);
   const { source, memory } = await openDecoded(call, caller);
   const form = new FormReader(
     source,
@@ -288,7 +289,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
     call.config.passesForeignObjects,
     call.config.passthroughFields,
   );
-  const outgoing = new FormOutgoing(form, memory);
+  const outgoing = new FormOutgoing(form, memory, isFormLikeAscii(contentType));
   call.body.readBy(outgoing);
   if (boundary === null) throw new GatewayError("invalid_multipart");
   const document = wholeDocument(form.fields);

@@ -6,12 +6,18 @@
  */
 
 import { foldedName, GUARDED_FIELDS, isJudgedName, TOKEN_LIMITS } from "../client-fields.ts";
+import { isImageCount } from "../image-count.ts";
 
 /** A part, as described by its headers. */
 export interface FormPart {
   readonly name: string;
   /** It is a file; its bytes are never inspected. */
   readonly file: boolean;
+  /**
+   * How its text is written, as it says itself: `ascii` for a charset that is like UTF-8 only in ASCII, null for a charset or an
+   * encoding in which even ASCII is another text.
+   */
+  readonly written: "utf-8" | "ascii" | null;
 }
 
 interface Parameter {
@@ -23,8 +29,9 @@ interface Parameter {
 }
 
 const TEXT_ENCODINGS = new Set(["7bit", "8bit", "binary"]);
-/** In these charsets an ASCII letter is its ASCII byte. */
-const CHARSETS = new Set(["utf-8", "utf8", "us-ascii", "iso-8859-1"]);
+const UTF_8 = new Set(["utf-8", "utf8"]);
+/** In these charsets, too, an ASCII letter is its ASCII byte; other bytes are not those of UTF-8. */
+const LIKE_ASCII = new Set(["us-ascii", "iso-8859-1"]);
 /** Fields that the gateway reads: they must be neither files nor encoded. */
 const READ = new Set<string>(["model", "n", ...TOKEN_LIMITS, ...GUARDED_FIELDS]);
 
@@ -47,7 +54,7 @@ export function boundaryOf(contentType: string | null): string | null {
  */
 function isPlainParameter({ name, value }: Parameter): boolean {
   if (!/^[a-z-]+$/.test(name) || !/^[\w.+-]*$/.test(value) || /boundary/i.test(name + value)) return false;
-  return name !== "charset" || CHARSETS.has(value.toLowerCase());
+  return name !== "charset" || writtenAs(value) !== null;
 }
 
 /** RFC 2046 section 5.1.1, without comma and single quote; a value that is not a token must be quoted. */
@@ -64,12 +71,24 @@ export function partOf(headers: string): FormPart | null {
   const type = read.get("content-type") ?? "";
   // A form or a message within the form has parts of its own.
   if (part === null || /^(?:multipart|message)\b/i.test(type)) return null;
-  if (!READ.has(part.name)) return part;
-  const charset = /charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
-  const plain =
-    TEXT_ENCODINGS.has((read.get("content-transfer-encoding") ?? "binary").toLowerCase()) &&
-    (charset === undefined ? !/charset/i.test(type) : CHARSETS.has(charset.toLowerCase()));
-  return part.file || !plain ? null : part;
+  // parsers differ in which of two charsets they use
+  const names = type.match(/charset/gi)?.length ?? 0;
+  const charset = names === 0 ? "utf-8" : names === 1 && /charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
+  const isPlain = TEXT_ENCODINGS.has((read.get("content-transfer-encoding") ?? "binary").toLowerCase());
+  const written = isPlain && typeof charset === "string" ? writtenAs(charset) : null;
+  const isRead = READ.has(part.name) || isImageCount(part.name);
+  return isRead && (part.file || written === null) ? null : { ...part, written };
+}
+
+function writtenAs(charset: string): FormPart["written"] {
+  const name = charset.toLowerCase();
+  return UTF_8.has(name) ? "utf-8" : LIKE_ASCII.has(name) ? "ascii" : null;
+}
+
+/** Whether the content type of a form says that its texts are no UTF-8, beyond ASCII. */
+export function isFormLikeAscii(contentType: string | null): boolean {
+  const charset = /charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? "")?.[1];
+  return charset !== undefined && writtenAs(charset) !== "utf-8";
 }
 
 /** Values by names in lower case; null when a line is not a plain header, or a name occurs twice. */
@@ -90,7 +109,7 @@ function hasControl(text: string): boolean {
   return /[^\P{Cc}\t]|[\u2028\u2029]/u.test(text);
 }
 
-function partOfDisposition(disposition: string): FormPart | null {
+function partOfDisposition(disposition: string): Omit<FormPart, "written"> | null {
   const [kind = "", ...rest] = splitParameters(disposition);
   if (trimmed(kind).toLowerCase() !== "form-data") return null;
   const parameters = readParameters(rest);

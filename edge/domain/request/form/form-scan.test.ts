@@ -53,7 +53,7 @@ describe("a form, cut anywhere", () => {
         expect(concat(pieces.flatMap((piece) => (piece.kind === "end" ? [] : [piece.bytes])))).toEqual(body);
         for (const { name, content: expected } of named) expect(contentOf(pieces, name)).toEqual(expected);
         expect(pieces.flatMap((piece) => (piece.kind === "end" ? [piece.part] : []))).toEqual(
-          named.map(({ name, file }) => ({ name, file })),
+          named.map(({ name, file }) => ({ name, file, written: "utf-8" })),
         );
       }),
     );
@@ -86,16 +86,16 @@ describe("the name of a part", () => {
   const part = (disposition: string, more = ""): unknown => partOf(`Content-Disposition: ${disposition}\r\n${more}`);
 
   it.each([
-    ['form-data; name="a"', { name: "a", file: false }],
-    ["form-data; name=a", { name: "a", file: false }],
-    ['Form-Data;Name="a";filename="x.wav"', { name: "a", file: true }],
-    ["form-data; name=\"a\"; filename*=UTF-8''x.wav", { name: "a", file: true }],
-    ['form-data; name="a;b=c"', { name: "a;b=c", file: false }],
-    ['form-data; name="model"', { name: "model", file: false }],
-    ['form-data; name="n"', { name: "n", file: false }],
+    ['form-data; name="a"', { name: "a", file: false, written: "utf-8" }],
+    ["form-data; name=a", { name: "a", file: false, written: "utf-8" }],
+    ['Form-Data;Name="a";filename="x.wav"', { name: "a", file: true, written: "utf-8" }],
+    ["form-data; name=\"a\"; filename*=UTF-8''x.wav", { name: "a", file: true, written: "utf-8" }],
+    ['form-data; name="a;b=c"', { name: "a;b=c", file: false, written: "utf-8" }],
+    ['form-data; name="model"', { name: "model", file: false, written: "utf-8" }],
+    ['form-data; name="n"', { name: "n", file: false, written: "utf-8" }],
     // named to the client as what they are, once the form is read
-    ['form-data; name="Model"', { name: "Model", file: false }],
-    ['form-data; name="N"; filename="n.txt"', { name: "N", file: true }],
+    ['form-data; name="Model"', { name: "Model", file: false, written: "utf-8" }],
+    ['form-data; name="N"; filename="n.txt"', null],
   ])("%s is %j", (disposition, expected) => {
     expect(part(disposition)).toEqual(expected);
   });

@@ -43,9 +43,9 @@ const PATH_MAX = 64;
  * A longer name is cut, in characters: no name that means anything is so long, unless a NUL ends what means it. The longest path is
  * short enough, as JSON with every character escaped, for the engine to hash it ({@link HASHED_MAX}).
  */
-const NAME_MAX = 40;
+export const PATH_NAME_MAX = 40;
 /** As long as the quote and that many characters can be. */
-const NAME_MAX_BYTES = 1 + NAME_MAX * "\\u0000".length;
+const NAME_MAX_BYTES = 1 + PATH_NAME_MAX * "\\u0000".length;
 /** The characters of a string that are whole, from its quote on. */
 const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 
@@ -159,10 +159,15 @@ export function* stringAt(document: BytePieces, { start, end }: Span, partBytes 
   return text;
 }
 
-function nameAt(document: BytePieces, { start, end }: Span): string {
-  if (end - start <= NAME_MAX_BYTES) return parsedString(document.slice(start, end)).slice(0, NAME_MAX);
-  const cut = decoder.decode(document.slice(start, start + NAME_MAX_BYTES));
-  return String(JSON.parse(`${WHOLE_CHARACTERS.exec(cut)?.[0] ?? '"'}"`)).slice(0, NAME_MAX);
+function nameAt(document: BytePieces, span: Span): string {
+  return stringStartAt(document, span, NAME_MAX_BYTES).slice(0, PATH_NAME_MAX);
+}
+
+/** The start of a string's text: what stands in so many bytes from its quote on. */
+export function stringStartAt(document: BytePieces, { start, end }: Span, bytes: number): string {
+  if (end - start <= bytes) return parsedString(document.slice(start, end));
+  const cut = decoder.decode(document.slice(start, start + bytes));
+  return String(JSON.parse(`${WHOLE_CHARACTERS.exec(cut)?.[0] ?? '"'}"`));
 }
 
 /** Work for looking at every step of a path, in units. */
