@@ -229,7 +229,7 @@ it("an upgrade that is refused, also for its query, has an ordinary answer; a GE
     status: refused instanceof RefusedUpgrade ? refused.status : String(refused),
     code: refused instanceof RefusedUpgrade ? refused.code : null,
     plain: plain.status,
-    queried: queried instanceof RefusedUpgrade ? `${queried.status} ${queried.code}` : String(queried),
+    queried: queried instanceof RefusedUpgrade ? `${String(queried.status)} ${String(queried.code)}` : String(queried),
   }).toEqual({ status: 401, code: "missing_api_key", plain: 404, queried: "400 validation_failed" });
 });
 

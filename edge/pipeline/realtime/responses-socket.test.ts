@@ -198,25 +198,24 @@ describe("the events of a response", () => {
 
 describe("the memory of a tenant", () => {
   it("that keeps all it may leaves others theirs, and goes when they need it", async () => {
-    const greedy = Array.from({ length: 4 }, () => opened(async () => completed("r"), "greedy"));
     const large = "x".repeat(LIMITS.responsesKept / 2 - 100);
-    for (const { socket } of greedy)
-      for (let nth = 0; nth < 4; nth += 1) {
+    const keeping = async (tenantId: string) => {
+      const sockets = Array.from({ length: 4 }, () => opened(async () => completed("r"), tenantId).socket);
+      for (const socket of sockets) {
         socket.says(create({ generate: false, input: large }));
         await pass(1);
       }
+      return sockets;
+    };
+    const greedy = await keeping("greedy");
     const keptBytes = world.memory.responseMemory.usedBytes;
-    const third = opened(async () => completed("r"), "third").socket;
-    for (let nth = 0; nth < 4; nth += 1) {
-      third.says(create({ generate: false, input: large }));
-      await pass(1);
-    }
+    const third = await keeping("third");
     const { socket, asked } = opened(async () => completed("r"), "other");
     socket.says(create({ input: "x".repeat(LIMITS.realtimeMessage - 1_000) }));
     await pass(1);
-    for (const { socket: one } of greedy) one.ends();
+    for (const one of greedy) one.ends();
     const thirdsBytes = world.memory.responseMemory.usedBytes;
-    for (const one of [third, socket]) one.ends();
+    for (const one of [...third, socket]) one.ends();
     expect({
       isShare: keptBytes > LIMITS.responsesKept && keptBytes <= LIMITS.tenantResponsesMemory,
       asked: asked.length,
@@ -269,7 +268,7 @@ describe("the memory of a tenant", () => {
 
   it("is written to in turns for a message of many items, as that is read", async () => {
     const { socket } = opened(async () => completed("r"));
-    const waitsFor = async (generate: unknown): Promise<number> => {
+    const waitsFor = async (generate: "0" | "false"): Promise<number> => {
       const before = world.waits.length;
       socket.says(`{"type":"response.create","generate":${generate},"input":[${"1,".repeat(300_000)}1]}`);
       await pass(1);
