@@ -54,13 +54,9 @@ import { type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
 import { Interruption } from "./pipeline/call/interruption.ts";
 import { AutoRouterMemory } from "./pipeline/call/memory/auto-router-memory.ts";
-import {
-  ANSWER_MEMORY_BYTES,
-  CACHE_MEMORY_BYTES,
-  MemoryBudget,
-  RESPONSE_MEMORY_BYTES,
-} from "./pipeline/call/memory/memory-budget.ts";
+import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/call/memory/memory-budget.ts";
 import { LINES, RequestBodyMemory } from "./pipeline/call/memory/request-body-memory.ts";
+import { ResponseMemory } from "./pipeline/call/memory/response-memory.ts";
 import { RunningCallers } from "./pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "./pipeline/call/memory/tool-lists.ts";
 import { Turns } from "./pipeline/call/memory/turns.ts";
@@ -243,7 +239,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       fileCalls: new TenantCalls({ inAll: LIMITS.fileCalls, ofTenant: LIMITS.tenantFileCalls }),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
-      responseMemory: new MemoryBudget(RESPONSE_MEMORY_BYTES),
+      responseMemory: new ResponseMemory(),
       toolLists: new ToolLists(),
       endpoints: new RecentFailures(),
       autoRouter: new AutoRouterMemory(),

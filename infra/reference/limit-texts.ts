@@ -25,7 +25,15 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
     limit: "largest response that a WebSocket of Responses keeps with its input, to continue it",
     unit: "bytes",
   },
-  responsesMemory: { limit: "memory of a Worker for requests of WebSockets of Responses, and for what these keep", unit: "bytes" },
+  responsesMemory: {
+    limit: "memory of a Worker for requests of WebSockets of Responses, and for what these keep",
+    unit: "bytes",
+  },
+  tenantResponsesMemory: {
+    limit: "the same, for those of one tenant; as many bytes its clients may leave unread",
+    unit: "bytes",
+  },
+  tenantResponsesSockets: { limit: "WebSockets of Responses of one tenant that a Worker holds", unit: "count" },
   bodySilence: { limit: "longest pause while a request body arrives", unit: "ms" },
   bodyTime: { limit: "time for a whole request body to arrive", unit: "ms" },
   guardrailsScan: {

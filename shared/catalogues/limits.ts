@@ -36,6 +36,8 @@ export const LIMITS = {
   responsesSilence: 600_000,
   responsesKept: 8 * MIB,
   responsesMemory: 32 * MIB,
+  tenantResponsesMemory: 16 * MIB,
+  tenantResponsesSockets: 128,
   queuedInCell: 20_000,
   headroomFrom: 40,
   toolsOfRequest: 128,

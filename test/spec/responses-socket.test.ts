@@ -219,14 +219,27 @@ describe("a connection", () => {
   });
 });
 
-it("an upgrade is refused with an ordinary answer, and GET without one is no endpoint", async () => {
+it("an upgrade that is refused, also for its query, has an ordinary answer; a GET is no endpoint", async () => {
   const minted = await mintChat();
   const refused = await open(minted, { headers: {} }).catch((error: unknown) => error);
   const headers = { authorization: `Bearer ${minted.secret}` };
   const plain = await fetch(`${fixture.gateway.proxyUrl}${PATH}`, { headers });
+  const queried = await open(minted, { query: "?x=1" }).catch((error: unknown) => error);
   expect({
     status: refused instanceof RefusedUpgrade ? refused.status : String(refused),
     code: refused instanceof RefusedUpgrade ? refused.code : null,
     plain: plain.status,
-  }).toEqual({ status: 401, code: "missing_api_key", plain: 404 });
+    queried: queried instanceof RefusedUpgrade ? `${String(queried.status)} ${String(queried.code)}` : String(queried),
+  }).toEqual({ status: 401, code: "missing_api_key", plain: 404, queried: "400 validation_failed" });
+});
+
+it("headers of the connection alone, and a key of one request, do not reach the upstream", async () => {
+  const minted = await mintChat();
+  const own = { authorization: `Bearer ${minted.secret}`, origin: "https://page.example", "idempotency-key": "once" };
+  const client = await open(minted, { headers: own });
+  client.send(ask(minted, "hello"));
+  await idOf(client);
+  client.socket.close();
+  const { origin = null, "idempotency-key": key = null } = fixture.upstream.seen(minted.mark)[0]?.headers ?? {};
+  expect({ origin, key }).toEqual({ origin: null, key: null });
 });

@@ -4,6 +4,19 @@ import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 import type { RealtimeEvent } from "./realtime-events.ts";
 
 const LANE_MAX = 64;
+const MEMBERS_MAX = 256;
+const MODEL_MAX = 200;
+/** Members that the mode reads, or sets itself. A server that ignores case must find no other value in them. */
+const READ = new Set([
+  "type",
+  "stream_id",
+  "generate",
+  "background",
+  "input",
+  "previous_response_id",
+  "store",
+  "stream",
+]);
 
 export interface AskedResponse {
   /** The lane whose events have its name; null: the client names none. */
@@ -18,6 +31,13 @@ export interface AskedResponse {
 
 /** A fault: it is no such request. */
 export function askedResponse(event: RealtimeEvent): AskedResponse | FieldFault {
+  const names = Object.keys(event);
+  if (names.length > MEMBERS_MAX) return { param: "type", message: `an event has at most ${MEMBERS_MAX} members` };
+  const misspelled = names.find((name) => !READ.has(name) && READ.has(name.toLowerCase()));
+  if (misspelled !== undefined)
+    return { param: misspelled, message: `${misspelled} must be written ${misspelled.toLowerCase()}` };
+  if (names.some((name) => name.toLowerCase() === "response"))
+    return { param: "response", message: "response cannot be used: put its members into the event itself" };
   const { type, stream_id: lane = null, generate = true, background, ...body } = event;
   if (type !== "response.create") return { param: "type", message: "type must be response.create" };
   if (lane !== null && (typeof lane !== "string" || lane === "" || lane.length > LANE_MAX))
@@ -25,7 +45,10 @@ export function askedResponse(event: RealtimeEvent): AskedResponse | FieldFault 
   if (typeof generate !== "boolean") return { param: "generate", message: "generate must be true or false" };
   if (background !== undefined && background !== null && background !== false)
     return { param: "background", message: "background cannot be used over a WebSocket; leave it out" };
-  const { input = [] } = body;
+  const { input = [], model = null } = body;
+  // a warm-up repeats it
+  if (!generate && model !== null && (typeof model !== "string" || model.length > MODEL_MAX))
+    return { param: "model", message: `model must be a text of at most ${MODEL_MAX} characters` };
   const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
   if (!Array.isArray(items)) return { param: "input", message: "input must be a text or a list" };
   return { lane, body: { ...body, stream: true }, input: items, isWarmUp: !generate };

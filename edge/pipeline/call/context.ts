@@ -16,6 +16,7 @@ import type { Resolved } from "./known.ts";
 import type { AutoRouterMemory } from "./memory/auto-router-memory.ts";
 import type { MemoryBudget } from "./memory/memory-budget.ts";
 import type { RequestBodyMemory } from "./memory/request-body-memory.ts";
+import type { ResponseMemory } from "./memory/response-memory.ts";
 import type { RunningCallers } from "./memory/running-callers.ts";
 import type { ToolLists } from "./memory/tool-lists.ts";
 import type { Turns } from "./memory/turns.ts";
@@ -72,7 +73,7 @@ export interface IsolateMemory {
   /** Memory for answers that are held to be stored. */
   readonly cacheMemory: MemoryBudget;
   /** Memory for requests on WebSockets of Responses, and for responses that these keep to continue them. */
-  readonly responseMemory: MemoryBudget;
+  readonly responseMemory: ResponseMemory;
   /** What tool servers have listed. */
   readonly toolLists: ToolLists;
   /** Endpoints that failed a short time ago. */

@@ -1,48 +1,51 @@
 /**
  * Responses that are known to one connection alone, so that the next one can continue them
- * (docs/rules/realtime.md#responses-over-a-websocket): the items of their conversation, as JSON. The oldest go first.
+ * (docs/rules/realtime.md#responses-over-a-websocket): the items of their conversation, as JSON in UTF-8 without the brackets of a
+ * list. The oldest go first.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
-import type { MemoryBudget, MemoryReservation } from "../call/memory/memory-budget.ts";
+import type { ResponseShare } from "../call/memory/response-memory.ts";
 
 const KEPT = 8;
-const BYTES_PER_CHARACTER = 2;
 
 interface Kept {
-  readonly items: readonly string[];
-  readonly memory: MemoryReservation;
+  readonly items: Uint8Array;
+  readonly free: () => void;
 }
 
 export class KeptResponses {
-  readonly #budget: MemoryBudget;
+  readonly #share: ResponseShare;
   readonly #responses = new Map<string, Kept>();
+  #isOver = false;
 
-  constructor(budget: MemoryBudget) {
-    this.#budget = budget;
+  constructor(share: ResponseShare) {
+    this.#share = share;
   }
 
-  /** Each item as JSON; null: the response is not kept. */
-  items(id: string): readonly string[] | null {
+  /** Null: the response is not kept. */
+  items(id: string): Uint8Array | null {
     return this.#responses.get(id)?.items ?? null;
   }
 
   /** What does not fit is not kept. */
-  keep(id: string, items: readonly string[]): void {
+  keep(id: string, items: Uint8Array): void {
+    if (this.#isOver) return;
     this.#forget(id);
     const [oldest] = this.#responses.keys();
     if (this.#responses.size >= KEPT && oldest !== undefined) this.#forget(oldest);
-    const bytes = items.reduce((sum, { length }) => sum + length, 0) * BYTES_PER_CHARACTER;
-    const memory = this.#budget.open();
-    if (bytes <= LIMITS.responsesKept && memory.grow(bytes)) this.#responses.set(id, { items, memory });
-    else memory.close();
+    if (items.byteLength > LIMITS.responsesKept) return;
+    const free = this.#share.reserve(items.byteLength, () => this.#responses.delete(id));
+    if (free !== null) this.#responses.set(id, { items, free });
   }
 
-  clear(): void {
+  /** Nothing is kept any more. */
+  end(): void {
+    this.#isOver = true;
     for (const id of this.#responses.keys()) this.#forget(id);
   }
 
   #forget(id: string): void {
-    this.#responses.get(id)?.memory.close();
+    this.#responses.get(id)?.free();
     this.#responses.delete(id);
   }
 }

@@ -40,17 +40,20 @@ const completed = (id: string, text = "answer") =>
     },
   });
 
-function opened(answer: (body: Body, nth: number) => Promise<Response>) {
+function opened(answer: (body: Body, nth: number) => Promise<Response>, tenantId = "tenant") {
   const socket = new HeldSocket();
   const asked: Body[] = [];
   const signals: AbortSignal[] = [];
   const call = world.call({ method: "GET", body: null }, "/v1/responses");
-  const ask = async (text: string, signal: AbortSignal): Promise<Response> => {
-    asked.push(JSON.parse(text) as Body);
+  const ask = async (body: Uint8Array, signal: AbortSignal): Promise<Response> => {
+    asked.push(JSON.parse(new TextDecoder().decode(body)) as Body);
     signals.push(signal);
     return await answer(asked.at(-1) ?? {}, asked.length);
   };
-  new ResponsesSocket(call, socket as unknown as WebSocket, ask).start();
+  const client = socket as unknown as WebSocket;
+  const share = world.memory.responseMemory.join(tenantId, client);
+  if (share === null) throw new Error("too many connections");
+  new ResponsesSocket(call, client, share, ask).start();
   return { socket, asked, signals, call };
 }
 
@@ -112,6 +115,10 @@ describe("a request", () => {
     ["generate", { generate: "no" }],
     ["background", { background: true }],
     ["input", { input: 1 }],
+    ["response", { response: { model: "tiny" } }],
+    ["Generate", { Generate: false }],
+    ["Stream_id", { Stream_id: "lane" }],
+    ["model", { generate: false, model: "m".repeat(201) }],
   ])("with a wrong %s is refused, and asks for nothing", async (param, more) => {
     const { socket, asked } = opened(async () => completed("r1"));
     socket.says(create(more));
@@ -136,7 +143,7 @@ describe("a request", () => {
 
 describe("what is kept", () => {
   it("are the last 8 responses, none too large, and nothing after the end", async () => {
-    const large = "x".repeat(LIMITS.responsesKept / 2);
+    const large = "x".repeat(LIMITS.responsesKept);
     const { socket, asked } = opened(async (_, nth) => completed(`r${nth}`, nth === 10 ? large : "answer"));
     const budget = world.memory.responseMemory;
     for (let nth = 1; nth <= 10; nth += 1) {
@@ -155,6 +162,123 @@ describe("what is kept", () => {
         left: 0,
       },
     );
+  });
+});
+
+describe("the events of a response", () => {
+  it("that end without a last one are followed by an error, and those with an error by no other", async () => {
+    const { socket } = opened(async (_, nth) =>
+      nth === 1 ? stream({ type: "response.created" }) : stream({ type: "error", error: { code: "theirs" } }),
+    );
+    socket.says(create({ stream_id: "lane" }), create({ stream_id: "lane" }));
+    await pass(1);
+    expect(socket.events).toMatchObject([
+      { stream_id: "lane", type: "response.created" },
+      { stream_id: "lane", type: "error", error: { code: "upstream_stream_error" } },
+      { stream_id: "lane", type: "error", error: { code: "theirs" } },
+    ]);
+  });
+
+  it("are objects with members, also in a lane", async () => {
+    const events = ["hello", "{}", ' { "type":"x"}', '{"type":"response.completed"}'];
+    const { socket } = opened(
+      async () =>
+        new Response(events.map((event) => `data: ${event}\n\n`).join(""), {
+          headers: { "content-type": "text/event-stream" },
+        }),
+    );
+    socket.says(create({ stream_id: "lane" }));
+    await pass(1);
+    expect(socket.events).toEqual([
+      { stream_id: "lane", type: "x" },
+      { stream_id: "lane", type: "response.completed" },
+    ]);
+  });
+});
+
+describe("the memory of a tenant", () => {
+  it("that keeps all it may leaves others theirs, and goes when they need it", async () => {
+    const large = "x".repeat(LIMITS.responsesKept / 2 - 100);
+    const keeping = async (tenantId: string) => {
+      const sockets = Array.from({ length: 4 }, () => opened(async () => completed("r"), tenantId).socket);
+      for (const socket of sockets) {
+        socket.says(create({ generate: false, input: large }));
+        await pass(1);
+      }
+      return sockets;
+    };
+    const greedy = await keeping("greedy");
+    const keptBytes = world.memory.responseMemory.usedBytes;
+    const third = await keeping("third");
+    const { socket, asked } = opened(async () => completed("r"), "other");
+    socket.says(create({ input: "x".repeat(LIMITS.realtimeMessage - 1_000) }));
+    await pass(1);
+    for (const one of greedy) one.ends();
+    const thirdsBytes = world.memory.responseMemory.usedBytes;
+    for (const one of [...third, socket]) one.ends();
+    expect({
+      isShare: keptBytes > LIMITS.responsesKept && keptBytes <= LIMITS.tenantResponsesMemory,
+      asked: asked.length,
+      hasThirds: thirdsBytes > large.length,
+      left: world.memory.responseMemory.usedBytes,
+    }).toEqual({ isShare: true, asked: 1, hasThirds: true, left: 0 });
+  });
+
+  it("is free when its client leaves while the last event is read", async () => {
+    const { socket } = opened(async () => completed("r", "x".repeat(LIMITS.responsesKept / 2)));
+    const turn = Promise.withResolvers<void>();
+    world.sleep = async () => await turn.promise;
+    socket.says(create());
+    await pass(1);
+    const types = socket.types;
+    socket.ends();
+    turn.resolve();
+    await pass(1);
+    expect({ types, left: world.memory.responseMemory.usedBytes }).toEqual({ types: [], left: 0 });
+  });
+
+  it("that its clients leave unread ends those that do not read", async () => {
+    const sockets = Array.from({ length: 5 }, () => opened(async () => completed("r")).socket);
+    const [first, ...others] = sockets;
+    for (const socket of others) socket.bufferedAmount = LIMITS.realtimeBacklog;
+    others[0]?.says(create());
+    first?.says(create());
+    await pass(1);
+    const before = others[0]?.closed;
+    if (first !== undefined) first.bufferedAmount = 1;
+    others[0]?.says(create());
+    await pass(1);
+    expect({ before, after: others[0]?.closed, reads: first?.closed }).toEqual({
+      before: null,
+      after: { code: 1013, reason: "realtime_backlog" },
+      reads: null,
+    });
+  });
+
+  it("has 128 connections, and those of others besides", () => {
+    const join = (tenantId: string) =>
+      world.memory.responseMemory.join(tenantId, new HeldSocket() as unknown as WebSocket) !== null;
+    const joined = Array.from({ length: LIMITS.tenantResponsesSockets }, () => join("a"));
+    expect({ all: joined.every(Boolean), more: join("a"), other: join("b") }).toEqual({
+      all: true,
+      more: false,
+      other: true,
+    });
+  });
+
+  it("is written to in turns for a message of many items, as that is read", async () => {
+    const { socket } = opened(async () => completed("r"));
+    const waitsFor = async (generate: "0" | "false"): Promise<number> => {
+      const before = world.waits.length;
+      socket.says(`{"type":"response.create","generate":${generate},"input":[${"1,".repeat(300_000)}1]}`);
+      await pass(1);
+      return world.waits.length - before;
+    };
+    const [whenRefused, whenKept] = [await waitsFor("0"), await waitsFor("false")];
+    expect({ types: socket.types, hasMore: whenKept > whenRefused }).toEqual({
+      types: ["error", "response.created", "response.completed"],
+      hasMore: true,
+    });
   });
 });
 

@@ -10,9 +10,13 @@ import { type AskedResponse, askedResponse, repeatedItems } from "../../domain/r
 import { type Closing, closingOf, passedOn } from "../../domain/realtime/close-codes.ts";
 import { MessageRate } from "../../domain/realtime/message-rate.ts";
 import { eventOf } from "../../domain/realtime/realtime-events.ts";
+import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
+import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
-import type { MemoryReservation } from "../call/memory/memory-budget.ts";
+import { inTurns } from "../call/in-turns.ts";
+import type { ResponseShare } from "../call/memory/response-memory.ts";
 import { StallWatch } from "../call/stall-watch.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
@@ -23,18 +27,32 @@ import { parsedMessage } from "./parsed-message.ts";
 import { dismiss, sendTo } from "./sockets.ts";
 
 /** Answers a request of `/v1/responses` with this body. Never throws. */
-type Ask = (body: string, signal: AbortSignal) => Promise<Response>;
+type Ask = (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Response>;
 
 /** The event after which a response has no other. */
 const LAST = /^response\.(?:completed|incomplete|failed)$/;
-/** What such an event has in its text. */
-const MAY_BE_LAST = /"response\.(?:completed|incomplete|failed)"/;
+/** What such an event, or one of an error, has in its text. */
+const MAY_BE_LAST = /"(?:error|response\.(?:completed|incomplete|failed))"/;
+/** Longest JSON that is written of a message, in bytes. */
+const WRITTEN_MAX = 2 * LIMITS.realtimeMessage;
+
+const encoder = new TextEncoder();
+const NOTHING = new Uint8Array();
+const COMMA = encoder.encode(",");
+const INPUT = encoder.encode(',"input":[');
+const END = encoder.encode("]}");
+
+/** The items of both, without the brackets of a list. */
+function joined(before: Uint8Array | null, after: Uint8Array): Uint8Array {
+  if (before === null || before.byteLength === 0) return after;
+  return after.byteLength === 0 ? before : concat([before, COMMA, after]);
+}
 
 /** A request that is served. */
 interface Served {
   readonly asked: AskedResponse;
-  /** The items of its conversation so far, as JSON. */
-  readonly items: readonly string[];
+  /** The items of its conversation so far, as JSON without the brackets of a list. */
+  readonly items: Uint8Array;
   /** Aborted when its client leaves. */
   readonly gone: AbortController;
 }
@@ -43,6 +61,7 @@ export class ResponsesSocket {
   readonly #call: Call;
   readonly #socket: WebSocket;
   readonly #ask: Ask;
+  readonly #share: ResponseShare;
   readonly #kept: KeptResponses;
   readonly #silence: StallWatch;
   /** Requests that end with the connection: the last event of their response has not come. */
@@ -53,15 +72,19 @@ export class ResponsesSocket {
   #waiting = 0;
   #hasEnded = false;
 
-  constructor(call: Call, socket: WebSocket, ask: Ask) {
+  /** `share`: it has this socket. */
+  constructor(call: Call, socket: WebSocket, share: ResponseShare, ask: Ask) {
     this.#call = call;
     this.#socket = socket;
     this.#ask = ask;
-    this.#kept = new KeptResponses(call.memory.responseMemory);
+    this.#share = share;
+    this.#kept = new KeptResponses(share);
     const { timer, ports, interruption, config } = call;
     this.#silence = new StallWatch(timer, ports.clock, LIMITS.responsesSilence, () => this.#idle());
     this.#callOffs = [
       () => this.#silence.end(),
+      () => this.#kept.end(),
+      () => share.remove(socket),
       timer.after(config.realtimeMaxMs, () => this.#fail(new GatewayError("realtime_session_expired"))),
       // each request ends by itself with the same reason
       interruption.listen(() => this.#fail(interruption.failure, false)),
@@ -94,21 +117,21 @@ export class ResponsesSocket {
     if (asked === null) this.#tell(new GatewayError("invalid_json"));
     else if ("param" in asked) this.#tell(fieldError(asked));
     else {
-      const memory = this.#call.memory.responseMemory.open();
       const bytes = typeof message === "string" ? message.length : message.byteLength;
-      if (this.#waiting < LIMITS.realtimeResponses && memory.grow(bytes)) this.#enter(asked, memory);
-      else this.#tell(new GatewayError("realtime_backlog"), asked.lane);
+      const free = this.#waiting < LIMITS.realtimeResponses ? this.#share.reserve(bytes) : null;
+      if (free === null) this.#tell(new GatewayError("realtime_backlog"), asked.lane);
+      else this.#enter(asked, free);
     }
   }
 
   /** It is answered after what was asked for before it in its lane. */
-  #enter(asked: AskedResponse, memory: MemoryReservation): void {
+  #enter(asked: AskedResponse, free: () => void): void {
     const { lane } = asked;
     this.#waiting += 1;
     const before = this.#lanes.get(lane) ?? Promise.resolve();
     const served = before.then(async () => {
       await this.#serve(asked);
-      memory.close();
+      free();
       this.#waiting -= 1;
       if (this.#lanes.get(lane) === served) this.#lanes.delete(lane);
     });
@@ -121,22 +144,40 @@ export class ResponsesSocket {
     if (this.#hasEnded) return;
     const { previous_response_id: previous, input: _input, ...others } = asked.body;
     const kept = typeof previous === "string" ? this.#kept.items(previous) : null;
-    const items = [...(kept ?? []), ...asked.input.map((item) => JSON.stringify(item))];
+    const isKept = asked.isWarmUp || asked.body["store"] === false;
     try {
       if (kept === null && typeof previous === "string" && others["store"] === false)
         return this.#tell(new GatewayError("previous_response_not_found", { value: previous }), asked.lane);
+      const items = isKept || kept !== null ? joined(kept, await this.#written(asked.input)) : NOTHING;
       if (asked.isWarmUp) return this.#warmUp(asked, items);
-      const continued = `${JSON.stringify(others).slice(0, -1)},"input":[${items.join(",")}]}`;
-      const body = kept === null ? JSON.stringify(asked.body) : continued;
+      const head = await this.#json(kept === null ? asked.body : others);
+      const body = kept === null ? head : concat([head.subarray(0, -1), INPUT, items, END]);
+      if (this.#hasEnded) return;
       const served = { asked, items, gone: new AbortController() };
       this.#unfinished.add(served.gone);
       await this.#relay(served, await this.#ask(body, served.gone.signal));
       this.#unfinished.delete(served.gone);
     } catch (error) {
+      if (this.#hasEnded || error instanceof ClientGone) return;
       const { ports, requestId } = this.#call;
       ports.log.event("websocket_response_failed", { request_id: requestId, reason: rootCause(error) });
-      this.#tell(new GatewayError("internal_error"), asked.lane);
+      this.#tell(error instanceof GatewayError ? error : new GatewayError("internal_error"), asked.lane);
     }
+  }
+
+  /** Small values can be much longer as JSON than they came. */
+  async #json(value: unknown): Promise<Uint8Array<ArrayBuffer>> {
+    let left = WRITTEN_MAX;
+    const take = (bytes: number): void => {
+      left -= bytes;
+      if (left < 0) throw new GatewayError("request_too_large");
+    };
+    return await inTurns(this.#call, writtenInSteps(value, take));
+  }
+
+  /** The items of a list, without its brackets. */
+  async #written(items: readonly unknown[]): Promise<Uint8Array> {
+    return (await this.#json(items)).subarray(1, -1);
   }
 
   async #relay(served: Served, response: Response): Promise<void> {
@@ -144,26 +185,32 @@ export class ResponsesSocket {
     if (!ok || body === null || !isEventStream(headers.get("content-type"))) {
       const answer = jsonObjectOf(await response.json());
       const event = ok ? { type: "response.completed", response: answer } : { type: "error", status, ...answer };
-      return await this.#pass(served, JSON.stringify(event));
+      await this.#pass(served, JSON.stringify(event));
+      return;
     }
-    for await (const data of eventData(body)) if (data !== "[DONE]") await this.#pass(served, data);
+    let hasEnd = false;
+    for await (const data of eventData(body))
+      if (data !== "[DONE]") hasEnd = (await this.#pass(served, data)) || hasEnd;
+    if (!hasEnd) this.#tell(new GatewayError("upstream_stream_error"), served.asked.lane);
   }
 
-  /** Sends an event of a response, and keeps what only this connection knows of it. */
-  async #pass({ asked, items, gone }: Served, data: string): Promise<void> {
+  /** Sends an event of a response, and keeps what only this connection knows of it. True: the client waits for no other event. */
+  async #pass({ asked, items, gone }: Served, data: string): Promise<boolean> {
     const event = MAY_BE_LAST.test(data) ? jsonObjectOf(await parsedMessage(this.#call, data)) : null;
-    const { type, response } = event ?? {};
-    if (typeof type === "string" && LAST.test(type)) {
+    const { type, response, error } = event ?? {};
+    const isLast = typeof type === "string" && LAST.test(type);
+    if (isLast) {
       this.#unfinished.delete(gone);
       const { id, output } = jsonObjectOf(response) ?? {};
-      if (asked.body["store"] === false && typeof id === "string" && type !== "response.failed")
-        this.#kept.keep(id, [...items, ...repeatedItems(output).map((item) => JSON.stringify(item))]);
+      if (!this.#hasEnded && asked.body["store"] === false && typeof id === "string" && type !== "response.failed")
+        this.#kept.keep(id, joined(items, await this.#written(repeatedItems(output))));
     }
     this.#send(data, asked.lane);
+    return isLast || type === "error" || jsonObjectOf(error) !== null;
   }
 
   /** The client will continue a response of which nothing was made. */
-  #warmUp({ lane, body }: AskedResponse, items: readonly string[]): void {
+  #warmUp({ lane, body }: AskedResponse, items: Uint8Array): void {
     const id = `resp_${this.#call.ports.random.uuid().replaceAll("-", "")}`;
     this.#kept.keep(id, items);
     const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
@@ -180,12 +227,17 @@ export class ResponsesSocket {
     this.#send(JSON.stringify({ type: "error", status, error: body.error }), lane);
   }
 
-  /** An event, which is the text of an object, with the name of its lane. */
+  /** An event with the name of its lane. What is no object with members is none. */
   #send(data: string, lane: string | null): void {
     if (this.#hasEnded) return;
     this.#silence.begin();
-    if (this.#socket.bufferedAmount > LIMITS.realtimeBacklog) this.#fail(new GatewayError("realtime_backlog"));
-    else sendTo(this.#socket, lane === null ? data : `{"stream_id":${JSON.stringify(lane)},${data.slice(1)}`);
+    const { bufferedAmount: unread } = this.#socket;
+    const isTooMuch =
+      unread > LIMITS.realtimeBacklog || (unread > 0 && this.#share.unreadBytes > LIMITS.tenantResponsesMemory);
+    const members = /^\s*\{(?=\s*")/.exec(data)?.[0].length;
+    if (isTooMuch) this.#fail(new GatewayError("realtime_backlog"));
+    else if (members !== undefined)
+      sendTo(this.#socket, lane === null ? data : `{"stream_id":${JSON.stringify(lane)},${data.slice(members)}`);
   }
 
   #idle(): void {
@@ -206,7 +258,6 @@ export class ResponsesSocket {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     for (const callOff of this.#callOffs) callOff();
-    this.#kept.clear();
     dismiss(this.#socket, closing, this.#call);
     if (endsRequests) for (const gone of this.#unfinished) gone.abort();
   }

@@ -13,8 +13,6 @@ export const ANSWER_MEMORY_BYTES = LIMITS.answerMemory;
  * most recent entries.
  */
 export const CACHE_MEMORY_BYTES = LIMITS.cacheMemory;
-/** Memory for requests on WebSockets of Responses, and for what these keep, in bytes. */
-export const RESPONSE_MEMORY_BYTES = LIMITS.responsesMemory;
 
 /** The memory of one answer. The step that opens it closes it, whatever happens to the answer. */
 export interface MemoryReservation {

@@ -20,9 +20,9 @@ import {
   ANSWER_MEMORY_BYTES,
   CACHE_MEMORY_BYTES,
   MemoryBudget,
-  RESPONSE_MEMORY_BYTES,
 } from "../../../../edge/pipeline/call/memory/memory-budget.ts";
 import { LINES, RequestBodyMemory } from "../../../../edge/pipeline/call/memory/request-body-memory.ts";
+import { ResponseMemory } from "../../../../edge/pipeline/call/memory/response-memory.ts";
 import { RunningCallers } from "../../../../edge/pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "../../../../edge/pipeline/call/memory/tool-lists.ts";
 import { Turns } from "../../../../edge/pipeline/call/memory/turns.ts";
@@ -168,7 +168,7 @@ export class TestPipeline {
     fileCalls: new TenantCalls({ inAll: LIMITS.fileCalls, ofTenant: LIMITS.tenantFileCalls }),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
-    responseMemory: new MemoryBudget(RESPONSE_MEMORY_BYTES),
+    responseMemory: new ResponseMemory(),
     toolLists: new ToolLists(),
     endpoints: new RecentFailures(),
     interruption: new Interruption(),
