@@ -82,12 +82,15 @@ export class ConversationTokens {
     });
   }
 
-  /** A response begins, which the client asks for now; else its upstream may have begun it before it had what was added last. */
+  /**
+   * A response begins, which the client asks for now; else its upstream may have begun it before it had what was added last. Where it
+   * may begin some, one of these may be taken for the one that was asked for.
+   */
   begun(context: ReadContext, isAsked: boolean): Turn {
     if (!isAsked) this.#hasTurns = true;
     if (context.reads !== "all") this.#hasOthers = true;
     const now = nothingAdded();
-    const turn = { since: isAsked ? now : this.#latest, context };
+    const turn = { since: this.#hasTurns ? this.#latest : now, context };
     this.#latest = now;
     this.#turns.add(turn);
     return turn;

@@ -125,6 +125,19 @@ describe("what is reserved counts the whole conversation", () => {
     expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
   });
 
+  it("also an item that a detected turn has not read which is taken for the response asked for", async () => {
+    const { client, upstream } = await openSession(world);
+    client.says({ type: "input_audio_buffer.append", audio: "AAAA" }, item(5_000));
+    client.says({ type: "response.create", response: LIMIT });
+    await upstream.got("response.create");
+    upstream.says(...whole("turn"));
+    await client.got("response.done");
+    const nth = asked.length;
+    client.says({ type: "response.create", response: LIMIT });
+    await upstream.got("response.create", 2);
+    expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
+  });
+
   it("after a response that the upstream may have refused without its id", async () => {
     const opened = await openSession(world);
     const { client, upstream } = opened;
