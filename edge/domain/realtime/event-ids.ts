@@ -20,7 +20,8 @@ export class EventIds {
   /** The event as its upstream gets it. */
   numbered(event: RealtimeEvent): NumberedEvent {
     this.#count += 1;
-    return { ...event, event_id: `event_${this.#count}_${String(event["event_id"] ?? "")}` };
+    const { event_id: given } = event;
+    return { ...event, event_id: `event_${this.#count}_${typeof given === "string" ? given : ""}` };
   }
 }
 

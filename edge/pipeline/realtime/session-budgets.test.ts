@@ -54,7 +54,7 @@ describe("an output limit", () => {
   ) {
     const { client, upstream } = await openSession(world);
     const sentAs = (given: string) =>
-      upstream.events.map(({ event_id: id }) => id).find((id) => `${id}`.endsWith(`_${given}`));
+      upstream.events.map(({ event_id: id }) => id).find((id) => String(id).endsWith(`_${given}`));
     for (const [at, { said = [], told = [] }] of rounds.entries()) {
       client.says(...said);
       client.says({ type: "input_audio_buffer.clear" });
