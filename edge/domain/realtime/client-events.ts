@@ -3,7 +3,7 @@
  * otherwise a server could take another one for it than the gateway has examined.
  */
 import { type FieldFault, spellingFault } from "../request/client-fields.ts";
-import { isJsonObject, type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
+import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 import { printable } from "../wire/text/printable.ts";
 import { isTextless, type RealtimeEvent } from "./realtime-events.ts";
 
@@ -22,10 +22,15 @@ const TEXTLESS: readonly string[] = [
 /** Members of the other events that no model reads. */
 const UNREAD: ReadonlySet<string> = new Set(["type", "event_id", "previous_item_id"]);
 const NAME_MAX = 64;
+/** Longest id of an event, in characters. */
+const ID_MAX = 128;
 
 /** The fault of an event's own members; null: none. */
 export function eventFault(event: RealtimeEvent): FieldFault | null {
   const names = Object.keys(event);
+  const { event_id: id = null } = event;
+  if (id !== null && (typeof id !== "string" || id.length > ID_MAX))
+    return { param: "event_id", message: `event_id must be a text of at most ${ID_MAX} characters` };
   if (isTextless(event)) {
     const other = names.find((name) => !TEXTLESS.includes(name) || isComposed(event[name]));
     if (other === undefined) return null;
@@ -41,16 +46,13 @@ export function eventFault(event: RealtimeEvent): FieldFault | null {
   return wrong === undefined ? null : { param: wrong, message: `${wrong} must be an object` };
 }
 
-/** What would put texts of the client in another order than they were examined in; null: nothing. `lastId`: of its last item. */
-export function orderFault(event: RealtimeEvent, lastId: string | null): FieldFault | null {
+/** What would put texts of the client in another order than they were examined in; null: nothing. */
+export function orderFault(event: RealtimeEvent): FieldFault | null {
   const { type, previous_item_id: previous = null, response } = event;
   const beside = "while a policy examines what the client says";
   if (type === "conversation.item.delete") return { param: "type", message: `items cannot be deleted ${beside}` };
-  if (isJsonObject(event["item"]) && previous !== null && previous !== lastId)
-    return {
-      param: "previous_item_id",
-      message: `an item can only be added behind the last one ${beside}; leave previous_item_id out`,
-    };
+  if (previous !== null)
+    return { param: "previous_item_id", message: `items are added at the end ${beside}; leave previous_item_id out` };
   const input = jsonObjectOf(response)?.["input"];
   return Array.isArray(input) && input.some(isReference)
     ? { param: "response.input", message: `items cannot be referred to ${beside}; write them out` }

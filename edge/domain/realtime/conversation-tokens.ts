@@ -39,6 +39,12 @@ export class ConversationTokens {
   readonly #turns = new Set<Turn>();
   #largest: SettingsTokens = { instructions: 0, tools: 0 };
   #charactersPerToken = PCM_CHARACTERS;
+  /** Its upstream may begin responses by itself. */
+  #hasTurns = false;
+  /** Some response reads other than the whole conversation. */
+  #hasOthers = false;
+  /** A response that was refused may count as one that is still to begin. */
+  #isDoubted = false;
 
   get inputTokens(): number {
     const { tokens, characters, instructions, tools } = this.#since;
@@ -76,13 +82,28 @@ export class ConversationTokens {
     });
   }
 
-  /** A response begins, which the client asks for now; else its upstream may have begun it before it had what was added last. */
+  /**
+   * A response begins, which the client asks for now; else its upstream may have begun it before it had what was added last. Where it
+   * may begin some, one of these may be taken for the one that was asked for.
+   */
   begun(context: ReadContext, isAsked: boolean): Turn {
+    if (!isAsked) this.#hasTurns = true;
+    if (context.reads !== "all") this.#hasOthers = true;
     const now = nothingAdded();
-    const turn = { since: isAsked ? now : this.#latest, context };
+    const turn = { since: this.#hasTurns ? this.#latest : now, context };
     this.#latest = now;
     this.#turns.add(turn);
     return turn;
+  }
+
+  /** The upstream may begin responses by itself from now on. */
+  mayBeginTurns(): void {
+    this.#hasTurns = true;
+  }
+
+  /** The upstream has refused an event, maybe one that asked for a response. */
+  doubted(): void {
+    this.#isDoubted = true;
   }
 
   /** It has ended. `reported`: what it has read and said; null: that says nothing of the whole conversation. */
@@ -93,8 +114,12 @@ export class ConversationTokens {
     if (reported === null || context.reads === "own") return;
     // those of the session count in place of those of the response
     if (context.reads === "items") Object.assign(since, larger(since, this.#largest));
+    const [before, sinceBefore, reportedBefore] = [this.inputTokens, this.#since, this.#reported];
     this.#since = since;
     this.#reported = reported.inputTokens;
+    // then a response may be another one than it is taken for
+    const isUnsure = this.#isDoubted || (this.#hasTurns && this.#hasOthers);
+    if (isUnsure && this.inputTokens < before) [this.#since, this.#reported] = [sinceBefore, reportedBefore];
   }
 
   #all(): ReadonlySet<Added> {

@@ -79,6 +79,21 @@ export function transcriptsOf(event: RealtimeEvent): readonly string[] {
   return texts;
 }
 
+/**
+ * The parts of items whose transcripts an event shows for the first time, as far as it can; null: it repeats what has been shown. A
+ * client has an item retrieved as often as it likes.
+ */
+export function spokenPartsOf(event: RealtimeEvent): readonly string[] | null {
+  if (event.type === "conversation.item.retrieved") return null;
+  const part = transcribedPart(event);
+  if (part !== null) return part === "" ? [] : [part];
+  const { id, content } = jsonObjectOf(event["item"]) ?? {};
+  if (typeof id !== "string" || id.length > ID_MAX || !Array.isArray(content)) return [];
+  return content.flatMap((one: unknown, at) =>
+    typeof jsonObjectOf(one)?.["transcript"] === "string" ? [`${id} ${at}`] : [],
+  );
+}
+
 /** The event with other texts of what the client said in audio. */
 export function withTranscripts(event: RealtimeEvent, changed: (text: string) => string): RealtimeEvent {
   const given = jsonObjectOf(event["item"]);

@@ -1,6 +1,6 @@
 /**
  * What the client's items have said, as far as the next one may continue it (docs/rules/realtime.md#guardrails): the end of their
- * text, and which of them is the last.
+ * text.
  */
 import { NewestById } from "../cell/recent-ids.ts";
 
@@ -8,45 +8,45 @@ import { NewestById } from "../cell/recent-ids.ts";
 const SAID_MAX = 1_024;
 /** Events with items whose refusal may still come: more than a client can send within some seconds. */
 const EVENTS_KEPT = 1_024;
-
-interface Said {
-  /** The end of the text. */
-  readonly text: string;
-  /** The id that the client gave its last item; null: it gave none, or has said something since. */
-  readonly itemId: string | null;
-}
+/** Parts of items whose transcripts are remembered. */
+const SPOKEN_KEPT = 1_024;
 
 export class SaidBefore {
-  #said: Said = { text: "", itemId: null };
+  /** The end of the text. */
+  #text = "";
   /** The event with the last item, and what was said before it. */
-  #last: { readonly eventId: string; readonly before: Said } | null = null;
+  #last: { readonly eventId: string; readonly before: string } | null = null;
   /** Events with items. */
   readonly #events = new NewestById<true>(EVENTS_KEPT);
+  readonly #spoken = new NewestById<true>(SPOKEN_KEPT);
 
   get text(): string {
-    return this.#said.text;
-  }
-
-  get itemId(): string | null {
-    return this.#said.itemId;
+    return this.#text;
   }
 
   /** An item goes to the upstream, by which all texts are these. `eventId`: that of its event; null: the upstream has it already. */
-  add(text: string, eventId: string | null, itemId: unknown): void {
-    const said = { text: endOf(text), itemId: typeof itemId === "string" ? itemId : null };
+  add(text: string, eventId: string | null): void {
+    const said = endOf(text);
     // without it the same was said
-    if (said.text !== this.#said.text) {
-      this.#last = eventId === null ? null : { eventId, before: this.#said };
-      if (eventId !== null) this.#events.set(eventId, true);
-    }
-    this.#said = said;
+    if (said === this.#text) return;
+    this.#last = eventId === null ? null : { eventId, before: this.#text };
+    if (eventId !== null) this.#events.set(eventId, true);
+    this.#text = said;
   }
 
-  /** The upstream has refused an event. Returns whether it is known what was said without it. */
-  refused(eventId: string): boolean {
+  /** Whether the transcript of a part of an item is shown for the first time; now it was. */
+  isNewlySpoken(part: string): boolean {
+    const isNew = !this.#spoken.has(part);
+    this.#spoken.set(part, true);
+    return isNew;
+  }
+
+  /** The upstream has refused an event; null: it does not say which. Returns whether it is known what was said without it. */
+  refused(eventId: string | null): boolean {
+    if (eventId === null) return this.#events.size === 0;
     if (this.#events.take(eventId) === null) return true;
     if (this.#last?.eventId !== eventId) return false;
-    this.#said = this.#last.before;
+    this.#text = this.#last.before;
     this.#last = null;
     return true;
   }

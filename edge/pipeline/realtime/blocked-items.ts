@@ -4,10 +4,8 @@
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import type { GatewayError } from "../../../shared/errors.ts";
+import { OWN_EVENT } from "../../domain/realtime/event-ids.ts";
 import { itemIdOf, type RealtimeEvent } from "../../domain/realtime/realtime-events.ts";
-
-/** Ids of the gateway's own events begin so; their errors are not the client's. */
-const OWN_EVENT = "event_gateway_";
 
 export class BlockedItems {
   readonly #uuid: () => string;

@@ -24,6 +24,7 @@ export async function checkEvent(session: Call, request: OpenSession, event: Rea
   const fields = [
     ...decidingFields({ ...session.route, estimate: "responses", billedBy: "tokens" }),
     "max_response_output_tokens",
+    "truncation",
   ];
   for (const body of [own, jsonObjectOf(settings), jsonObjectOf(response)]) {
     if (body === null) continue;

@@ -91,6 +91,67 @@ describe("what is reserved counts the whole conversation", () => {
     expect(await respond(opened)).toBeGreaterThan(5_000);
   });
 
+  const ALONE = { conversation: "none", input: [] };
+  const usage = { input_tokens: 5, output_tokens: 1, total_tokens: 6 };
+  const whole = (id: string) => [
+    { type: "response.created", response: { id } },
+    { type: "response.done", response: { id, status: "completed", usage } },
+  ];
+
+  it("after a response alone that an error of another event with its id seems to refuse", async () => {
+    const opened = await openSession(world);
+    const { client, upstream } = opened;
+    client.says(item(5_000), { type: "session.update", event_id: "q", session: { bogus: 1 } });
+    client.says({ type: "response.create", event_id: "q", response: { ...LIMIT, ...ALONE } });
+    await upstream.got("response.create");
+    const { event_id } = upstream.events[1] ?? {};
+    upstream.says({ type: "error", error: { event_id } }, ...whole("q"));
+    await client.got("response.done");
+    expect(client.events[0]).toMatchObject({ type: "error", error: { event_id: "q" } });
+    expect(await respond(opened)).toBeGreaterThan(5_000);
+  });
+
+  it("after a response alone and a detected turn, whichever of them begins first", async () => {
+    const opened = await openSession(world);
+    const { client, upstream } = opened;
+    client.says(item(5_000), { type: "input_audio_buffer.append", audio: "AAAA" });
+    client.says({ type: "response.create", response: { ...LIMIT, ...ALONE } });
+    await upstream.got("response.create");
+    upstream.says(...whole("turn"), ...whole("alone"));
+    await client.got("response.done", 2);
+    const nth = asked.length;
+    client.says({ type: "response.create", response: LIMIT });
+    await upstream.got("response.create", 2);
+    expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
+  });
+
+  it("also an item that a detected turn has not read which is taken for the response asked for", async () => {
+    const { client, upstream } = await openSession(world);
+    client.says({ type: "input_audio_buffer.append", audio: "AAAA" }, item(5_000));
+    client.says({ type: "response.create", response: LIMIT });
+    await upstream.got("response.create");
+    upstream.says(...whole("turn"));
+    await client.got("response.done");
+    const nth = asked.length;
+    client.says({ type: "response.create", response: LIMIT });
+    await upstream.got("response.create", 2);
+    expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
+  });
+
+  it("after a response that the upstream may have refused without its id", async () => {
+    const opened = await openSession(world);
+    const { client, upstream } = opened;
+    client.says(item(5_000), { type: "response.create", response: LIMIT });
+    client.says({ type: "response.create", response: { ...LIMIT, ...ALONE } });
+    await upstream.got("response.create", 2);
+    upstream.says({ type: "error", error: { event_id: null } }, ...whole("alone"));
+    await client.got("response.done");
+    const nth = asked.length;
+    client.says({ type: "response.create", response: LIMIT });
+    await upstream.got("response.create", 3);
+    expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
+  });
+
   it("no more of it than a response of the whole has reported", async () => {
     const opened = await openSession(world);
     opened.client.says(item(5_000));
@@ -106,11 +167,16 @@ describe("what is reserved counts the whole conversation", () => {
 
   it("and its shortening stays as the client has set it first", async () => {
     const { client, upstream } = await openSession(world);
-    for (const truncation of ["disabled", "disabled", "auto"]) client.says(settings({ truncation }));
-    await client.got("error");
+    for (const truncation of ["disabled", "disabled", "auto", null]) client.says(settings({ truncation }));
+    client.says(settings({ Truncation: "auto" }));
+    await client.got("error", 3);
     expect({ passed: upstream.count("session.update"), told: client.events }).toMatchObject({
       passed: 2,
-      told: [{ error: { code: "validation_failed", param: "session.truncation" } }],
+      told: [
+        { error: { code: "validation_failed", param: "session.truncation" } },
+        { error: { code: "validation_failed", param: "session.truncation" } },
+        { error: { code: "validation_failed", param: "Truncation" } },
+      ],
     });
   });
 });

@@ -42,10 +42,10 @@ export class Conversation {
 
   /** The client sends settings of the session in an event with this id. Throws what refuses them. */
   async asked(id: unknown, session: JsonObject): Promise<void> {
-    const { truncation = null } = session;
-    if (truncation !== null) this.#truncation ??= JSON.stringify(truncation);
+    const truncation = JSON.stringify(session["truncation"]);
+    if (truncation !== undefined) this.#truncation ??= truncation;
     // what one hides, another one would show the model again
-    if (truncation !== null && JSON.stringify(truncation) !== this.#truncation)
+    if (truncation !== undefined && truncation !== this.#truncation)
       throw fieldError({ param: "session.truncation", message: "session.truncation can be set once; keep its value" });
     this.#tokens.configured(session, await this.#settingsOf(session));
     this.#limits.asked(id, outputLimitOf(session));
@@ -58,6 +58,11 @@ export class Conversation {
     if (type.endsWith(".updated")) this.#limits.taken();
     const limit = outputLimitOf(settings);
     if (limit !== undefined) this.#limits.stated(limit);
+  }
+
+  /** The upstream has refused an event, maybe one that asked for a response. */
+  doubted(): void {
+    this.#tokens.doubted();
   }
 
   /** The upstream has refused the event with this id. */
@@ -73,6 +78,7 @@ export class Conversation {
 
   /** Input audio, in characters of base64. */
   heard(characters: number): void {
+    if (characters > 0) this.#tokens.mayBeginTurns();
     this.#tokens.heard(characters);
   }
 

@@ -6,11 +6,13 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { guardedTexts } from "../../domain/message-texts/request-texts.ts";
 import { textScopeOf } from "../../domain/message-texts/text-scopes.ts";
 import { besideRead, orderFault } from "../../domain/realtime/client-events.ts";
+import type { NumberedEvent } from "../../domain/realtime/event-ids.ts";
 import {
   eventOf,
   isTextless,
   isTranscriptPiece,
   type RealtimeEvent,
+  spokenPartsOf,
   transcriptsOf,
   withTranscripts,
 } from "../../domain/realtime/realtime-events.ts";
@@ -32,8 +34,6 @@ import { callOnSession, type OpenSession, type ResponseCall, withBody } from "./
 
 /** By whose rules texts are examined. */
 const RESPONSES = "/v1/responses";
-/** Longest id of an event with an item, in characters. */
-const ID_MAX = 128;
 /** The objects of an event besides its item, each read as a body of the Responses API. */
 const BODIES = ["session", "response"] as const;
 
@@ -41,12 +41,12 @@ const BODIES = ["session", "response"] as const;
 export async function guardedEvent(
   session: Call,
   request: OpenSession,
-  event: RealtimeEvent,
+  event: NumberedEvent,
   before: SaidBefore,
 ): Promise<RealtimeEvent> {
   const guards = guardsOf(request.principal.tenant, "input");
   if (guards === null) return event;
-  const fault = guards.action === "log_only" ? null : orderFault(event, before.itemId);
+  const fault = guards.action === "log_only" ? null : orderFault(event);
   if (fault !== null) throw fieldError(fault);
   if (isTextless(event)) return event;
   const { item } = event;
@@ -54,12 +54,12 @@ export async function guardedEvent(
   const passed = { ...event, ...(beside === null ? {} : await examined(session, request, beside, session.path)) };
   for (const name of BODIES)
     if (isJsonObject(event[name])) passed[name] = await examined(session, request, event[name], RESPONSES);
+  const { event_id: id } = event;
+  passed["event_id"] = id;
   if (isJsonObject(item)) {
-    const { event_id: id = `event_${session.ports.random.uuid()}` } = event;
-    if (typeof id !== "string" || id.length > ID_MAX)
-      throw fieldError({ param: "event_id", message: `event_id must be a text of at most ${ID_MAX} characters` });
-    passed["event_id"] = id;
-    passed["item"] = await guardedItem(session, request, item, before, guards.action === "log_only" ? null : id);
+    const { items, text } = await guardedItem(session, request, item, before);
+    before.add(text, guards.action === "log_only" ? null : id);
+    passed["item"] = items.at(-1);
   }
   const written = eventOf(passed);
   if (written === null) throw new GatewayError("content_policy_unavailable");
@@ -82,21 +82,19 @@ export async function guardedSpoken(
   if (guards === null) return event;
   if (isTranscriptPiece(event)) return guards.action === "log_only" ? event : null;
   const said = transcriptsOf(event).map((text) => ({ type: "input_text", text }));
-  const passed = await guardedItem(session, request, { type: "message", role: "user", content: said }, before, null);
-  const content = jsonObjectOf(passed)?.["content"];
+  const spoken = { type: "message", role: "user", content: said };
+  const { items, text } = await guardedItem(session, request, spoken, before);
+  const parts = spokenPartsOf(event);
+  const news = parts?.map((part) => before.isNewlySpoken(part));
+  if (news !== undefined && (news.length === 0 || news.includes(true))) before.add(text, null);
+  const content = jsonObjectOf(items.at(-1))?.["content"];
   const texts: unknown[] = Array.isArray(content) ? content.map((part) => jsonObjectOf(part)?.["text"]) : [];
   if (texts.length !== said.length) throw new GatewayError("content_policy_unavailable");
   return withTranscripts(event, () => String(texts.shift()));
 }
 
-/** `eventId`: of the event with the item; null: the upstream has it already. */
-async function guardedItem(
-  session: Call,
-  request: OpenSession,
-  item: JsonObject,
-  before: SaidBefore,
-  eventId: string | null,
-) {
+/** Returns the items by which the item, which is the last, is read, and the texts of all of them. */
+async function guardedItem(session: Call, request: OpenSession, item: JsonObject, before: SaidBefore) {
   const said = { type: "message", role: "user", content: [{ type: "input_text", text: before.text }] };
   const { input } = await examined(session, request, { input: before.text === "" ? [item] : [said, item] }, RESPONSES);
   const items = input as readonly unknown[];
@@ -104,8 +102,7 @@ async function guardedItem(
   const { scansAssistant = false } = guardsOf(request.principal.tenant, "input") ?? {};
   const bytes = await inTurns(call, writtenInSteps({ input: items }));
   const { prompts } = await inTurns(call, guardedTexts([bytes], textScopeOf(call.path, call.route), scansAssistant));
-  before.add(prompts.map(({ text }) => text).join(""), eventId, item["id"]);
-  return items.at(-1);
+  return { items, text: prompts.map(({ text }) => text).join("") };
 }
 
 /** A call of its own, whose texts are those of a call of this path. */

@@ -14,6 +14,11 @@ const message = (text: string, role = "user") => ({
 const result = (output: string) => ({ type: "function_call_output", call_id: "call_1", output });
 const created = (item: object, more: object = {}) => ({ type: "conversation.item.create", item, ...more });
 
+const refusalOf = ({ event_id = null }: { readonly event_id?: unknown } = {}) => ({
+  type: "error",
+  error: { event_id },
+});
+
 /** What a client says, and what comes of it: the events that went on, and what the client was told. */
 async function said(policy: Partial<GuardPolicy> | null, events: readonly object[]) {
   const { client, upstream } = await openSession(guardedWorldOf(policy));
@@ -44,7 +49,7 @@ describe("a word that is split over items is found", () => {
     const { client, upstream } = await openSession(guardedWorldOf(INPUT));
     client.says(created(message("please sec")), created(message("x".repeat(2_000)), { event_id: "bad" }));
     await upstream.got("conversation.item.create", 2);
-    upstream.says({ type: "error", error: { event_id: "bad" } });
+    upstream.says(refusalOf(upstream.events[1]));
     await client.got("error");
     client.says(created(message("retword go")));
     await client.got("error", 2);
@@ -56,8 +61,44 @@ describe("a word that is split over items is found", () => {
     const padding = created(message("x".repeat(2_000)), { event_id: "bad" });
     client.says(created(message("please sec")), padding, created(message("retword go")));
     await upstream.got("conversation.item.create", 3);
-    upstream.says({ type: "error", error: { event_id: "bad" } });
+    upstream.says(refusalOf(upstream.events[1]));
     expect(await client.end()).toBe("content_policy_unavailable");
+  });
+
+  it("when another event with the id of its item was refused", async () => {
+    const { client, upstream } = await openSession(guardedWorldOf(INPUT));
+    const other = { type: "session.update", event_id: "e", session: { bogus: 1 } };
+    client.says(created(message("please sec"), { event_id: "e" }), other);
+    await upstream.got("session.update");
+    upstream.says(refusalOf(upstream.events[1]));
+    await client.got("error");
+    client.says(created(message("retword go")));
+    await client.got("error", 2);
+    expect(client.events).toMatchObject([{ error: { event_id: "e" } }, { error: { code: "request_blocked" } }]);
+  });
+
+  it("or ends the session when the upstream does not say which event it refuses", async () => {
+    const { client, upstream } = await openSession(guardedWorldOf(INPUT));
+    client.says(created(message("please sec")), created(message("x".repeat(2_000))));
+    await upstream.got("conversation.item.create", 2);
+    upstream.says(refusalOf({}));
+    expect(await client.end()).toBe("content_policy_unavailable");
+  });
+
+  it("when a spoken item is retrieved between them", async () => {
+    const { client, upstream } = await openSession(guardedWorldOf(INPUT));
+    const transcript = "hello there ".repeat(200);
+    const item = { id: "spoken", type: "message", role: "user", content: [{ type: "input_audio", transcript }] };
+    const type = "conversation.item.input_audio_transcription.completed";
+    upstream.says({ type, item_id: "spoken", content_index: 0, transcript });
+    await client.got(type);
+    client.says(created(message("please sec")));
+    await upstream.got("conversation.item.create");
+    upstream.says({ type: "conversation.item.retrieved", item }, { type: "conversation.item.done", item });
+    await client.got("conversation.item.done");
+    client.says(created(message("retword go")));
+    await client.got("error");
+    expect(client.events.at(-1)).toMatchObject({ error: { code: "request_blocked" } });
   });
 });
 
@@ -85,6 +126,7 @@ describe("an event that puts texts in another order", () => {
 
   it.each([
     ["previous_item_id", created(message("two"), { previous_item_id: "root" })],
+    ["previous_item_id", created(message("two"), { previous_item_id: "item_1" })],
     ["type", { type: "conversation.item.delete", item_id: "item_1" }],
     ["response.input", reference],
     ["response.input", { type: "response.create", response: { input: [{ id: "item_1" }] } }],
@@ -97,7 +139,7 @@ describe("an event that puts texts in another order", () => {
   });
 
   it("passes where it changes no order, or nothing is kept from the model", async () => {
-    const behind = created(message("two"), { previous_item_id: "item_1" });
+    const behind = created(message("two"), { previous_item_id: null });
     const first = created(message("three"), { previous_item_id: "root" });
     const deleted = { type: "conversation.item.delete", item_id: "item_1" };
     const free = await said(null, [before, first, reference, deleted]);

@@ -9,6 +9,7 @@ import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import { RATE_NAMES, RATES } from "../../domain/budget/rates.ts";
 import { eventFault } from "../../domain/realtime/client-events.ts";
 import { type Closing, closingOf, passedOn } from "../../domain/realtime/close-codes.ts";
+import { EventIds, type NumberedEvent, refusedIdOf, withGivenId } from "../../domain/realtime/event-ids.ts";
 import { MessageRate } from "../../domain/realtime/message-rate.ts";
 import {
   errorEventOf,
@@ -20,7 +21,7 @@ import {
 } from "../../domain/realtime/realtime-events.ts";
 import { SaidBefore } from "../../domain/realtime/said-before.ts";
 import { endUserOf } from "../../domain/request/attribution.ts";
-import { isJsonObject, type JsonObject, jsonObjectOf, wholeDocument } from "../../domain/wire/json/document.ts";
+import { isJsonObject, type JsonObject, wholeDocument } from "../../domain/wire/json/document.ts";
 import type { Reload } from "../admit/admit.ts";
 import { authenticate } from "../authenticate/authenticate.ts";
 import { authenticateNow } from "../authenticate/authenticate-now.ts";
@@ -65,6 +66,7 @@ export class RealtimeSession implements SessionOfResponses {
   readonly reload: Reload;
   readonly #sockets: Sockets;
   readonly #settler: Settler;
+  readonly #eventIds = new EventIds();
   readonly #said = new SaidBefore();
   readonly #responses: SessionResponses;
   readonly #silence: StallWatch;
@@ -143,15 +145,16 @@ export class RealtimeSession implements SessionOfResponses {
   }
 
   async #fromClient(message: Message): Promise<void> {
-    const event = eventOf(await parsedMessage(this.call, message));
+    const given = eventOf(await parsedMessage(this.call, message));
     try {
-      if (event === null) throw new GatewayError("invalid_json");
-      const fault = eventFault(event);
+      if (given === null) throw new GatewayError("invalid_json");
+      const fault = eventFault(given);
       if (fault !== null) throw fieldError(fault);
+      const event = this.#eventIds.numbered(given);
       const isExamined = !isTextless(event) || event.type === "conversation.item.delete";
-      await this.#pass(isExamined ? await this.#examined(event) : event);
+      await this.#pass(isExamined ? await this.#examined(event) : event, event.event_id);
     } catch (error) {
-      this.refuse(error, event?.["event_id"]);
+      this.refuse(error, given?.["event_id"]);
     }
   }
 
@@ -169,38 +172,32 @@ export class RealtimeSession implements SessionOfResponses {
   }
 
   /** The event as the caller's policy, as it is now, lets it pass. Throws what refuses the event, or by now the caller. */
-  async #examined(event: RealtimeEvent): Promise<RealtimeEvent> {
+  async #examined(event: NumberedEvent): Promise<RealtimeEvent> {
     await this.readCaller();
     await checkEvent(this.call, this.#request, event);
     return await guardedEvent(this.call, this.#request, event, this.#said);
   }
 
-  async #pass(event: RealtimeEvent): Promise<void> {
+  async #pass(event: RealtimeEvent, id: string): Promise<void> {
     let passed = event;
-    if (event.type === "response.create") return await this.#responses.ask(event, this.#eventId(event));
-    if (isJsonObject(event["session"])) passed = await this.#configured(event, event["session"]);
+    if (event.type === "response.create") return await this.#responses.ask(event, id);
+    if (isJsonObject(event["session"])) passed = await this.#configured(event, id, event["session"]);
     else if (isJsonObject(event["item"])) await this.#responses.conversation.added(event["item"]);
     else this.#responses.conversation.heard(heardCharacters(event));
     this.send("upstream", JSON.stringify(passed));
   }
 
-  /** The id by which the upstream's answer names the event. */
-  #eventId({ event_id: given = `event_${this.call.ports.random.uuid()}` }: RealtimeEvent): unknown {
-    return given;
-  }
-
   /** The event with the upstream's own name of the model: a session keeps its model. */
-  async #configured(event: RealtimeEvent, session: JsonObject): Promise<RealtimeEvent> {
+  async #configured(event: RealtimeEvent, id: string, session: JsonObject): Promise<RealtimeEvent> {
     const { model } = session;
     const { parsed, model: record } = this.#request;
     if (model !== undefined && model !== parsed.modelName && model !== record.upstream_model)
       throw fieldError({ param: "session.model", message: "session.model must be the model of the connection" });
-    const id = this.#eventId(event);
     await this.#responses.conversation.asked(id, session);
     const endUser = endUserOf(wholeDocument(session));
     if (endUser !== "") this.#request = { ...this.#request, endUser };
     const settings = model === undefined ? session : { ...session, model: record.upstream_model };
-    return { ...event, event_id: id, session: settings };
+    return { ...event, session: settings };
   }
 
   async #fromUpstream(message: Message): Promise<void> {
@@ -217,7 +214,7 @@ export class RealtimeSession implements SessionOfResponses {
     else if (event.type === "conversation.item.deleted") this.#responses.deleted(event);
     else if (statesSettings(event)) await this.#responses.conversation.stated(event);
     await this.#responses.transcribed(event);
-    const shown = await this.#spoken(event);
+    const shown = event.type === "error" ? withGivenId(event) : await this.#spoken(event);
     if (shown === null) return;
     // What is read as a line must be one.
     const isAsItCame = !isExamined && shown === event && typeof message === "string" && !/[\r\n]/.test(message);
@@ -226,8 +223,7 @@ export class RealtimeSession implements SessionOfResponses {
 
   /** The upstream refuses an event. Returns whether it is one of the client. Throws what ends the session. */
   #refused(event: RealtimeEvent): boolean {
-    const id = jsonObjectOf(event["error"])?.["event_id"];
-    if (typeof id === "string" && !this.#said.refused(id)) throw new GatewayError("content_policy_unavailable");
+    if (!this.#said.refused(refusedIdOf(event))) throw new GatewayError("content_policy_unavailable");
     return this.#responses.refused(event);
   }
 

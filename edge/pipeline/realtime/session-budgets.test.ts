@@ -42,19 +42,25 @@ describe("an output limit", () => {
     session: { max_output_tokens: limit },
   });
   const states = (session: object) => ({ type: "session.updated", session });
-  const refuses = (event_id: string) => ({ type: "error", error: { event_id } });
+  const refuses = (event_id: unknown) => ({ type: "error", error: { event_id } });
   const ask = { type: "response.create" };
 
-  /** What is reserved for a response at each question, when the two sides have said the events between them. */
+  /**
+   * What is reserved for a response at each question, when the two sides have said the events between them. A text of the upstream is
+   * the id of an event that it refuses.
+   */
   async function reservedAfter(
     ...rounds: readonly { readonly said?: readonly unknown[]; readonly told?: readonly unknown[] }[]
   ) {
     const { client, upstream } = await openSession(world);
+    const sentAs = (given: string) =>
+      upstream.events.map(({ event_id: id }) => id).find((id) => String(id).endsWith(`_${given}`));
     for (const [at, { said = [], told = [] }] of rounds.entries()) {
       client.says(...said);
       client.says({ type: "input_audio_buffer.clear" });
       await upstream.got("input_audio_buffer.clear", at + 1);
-      upstream.says(...told, { type: "rate_limits.updated" });
+      const events = told.map((one) => (typeof one === "string" ? refuses(sentAs(one)) : one));
+      upstream.says(...events, { type: "rate_limits.updated" });
       await client.got("rate_limits.updated", at + 1);
       client.says({ ...ask, event_id: `ask ${at}` });
       await upstream.got("response.create", at + 1);
@@ -83,9 +89,9 @@ describe("an output limit", () => {
 
   it("that its upstream refuses, or takes without stating it, does not become smaller", async () => {
     const reserved = await reservedAfter(
-      { said: [limited(1, "a")], told: [refuses("a")] },
+      { said: [limited(1, "a")], told: ["a"] },
       { said: [limited(2, "b")], told: [states({})] },
-      { said: [limited(900, "c")], told: [refuses("c")] },
+      { said: [limited(900, "c")], told: ["c"] },
     );
     expect(reserved).toEqual([512, 512, 512]);
   });

@@ -5,6 +5,7 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { NewestById } from "../../domain/cell/recent-ids.ts";
+import { refusedIdOf } from "../../domain/realtime/event-ids.ts";
 import {
   failedResponse,
   isOfClient,
@@ -21,7 +22,6 @@ import type { Reload } from "../admit/admit.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { changesAnswers } from "../call/guards.ts";
-import { fieldError } from "../resolve-model/field-error.ts";
 import { BlockedItems } from "./blocked-items.ts";
 import { Conversation } from "./conversation.ts";
 import { type GuardedEvents, guardedEvents, guardRefusal } from "./guard-event.ts";
@@ -72,13 +72,11 @@ export class SessionResponses {
     this.#blocked = new BlockedItems(() => session.call.ports.random.uuid());
   }
 
-  /** Sends the event that asks for a response, once that has reserved its budgets. `id`: by which the upstream's answer names it. */
-  async ask(event: RealtimeEvent, id: unknown): Promise<void> {
-    if (typeof id !== "string" || this.#asked.has(id))
-      throw fieldError({ param: "event_id", message: "event_id must be a text of its own" });
+  /** Sends the event that asks for a response, once that has reserved its budgets. */
+  async ask(event: RealtimeEvent, id: string): Promise<void> {
     const response = await this.#reserve(jsonObjectOf(event["response"]), true);
     if (this.#session.hasEnded) return response.notBegun(new ClientGone());
-    this.#session.send("upstream", JSON.stringify({ ...event, event_id: id }));
+    this.#session.send("upstream", JSON.stringify(event));
     if (this.#session.hasEnded) response.notBegun(new GatewayError("realtime_backlog"));
     else this.#asked.set(id, response);
   }
@@ -100,8 +98,11 @@ export class SessionResponses {
 
   /** The upstream refuses an event. Returns whether it is one of the client. Throws what ends the session. */
   refused(event: RealtimeEvent): boolean {
-    const id = jsonObjectOf(event["error"])?.["event_id"];
-    if (typeof id !== "string") return true;
+    const id = refusedIdOf(event);
+    if (id === null) {
+      if (this.#asked.size > 0) this.conversation.doubted();
+      return true;
+    }
     if (this.#blocked.isOwn(id)) return false;
     const asked = this.#asked.get(id);
     asked?.notBegun(new GatewayError("upstream_failed"));
