@@ -53,6 +53,14 @@ it("a tenant has a bounded number of calls under way, of all Workers, and others
   });
 });
 
+it("HEAD is over with its answer, and keeps no place of a call", async () => {
+  const call = await callsOf();
+  const heads: number[] = [];
+  for (let at = 0; at <= 4 * LIMITS.tenantFileCalls; at += 1)
+    heads.push((await call("/v1/files", { method: "HEAD" })).status);
+  expect({ heads: new Set(heads), after: (await call("/v1/files")).status }).toEqual({ heads: new Set([200]), after: 200 });
+});
+
 it("unknown fields are thrown away unread, and a form has a bounded number of parts", async () => {
   const call = await callsOf();
   const upload = async (unknownFields: number, bytes: number) => {

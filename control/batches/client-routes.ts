@@ -41,7 +41,8 @@ export function clientBatchRoutes(app: Api, bucket: Bucket | null): void {
       const onEnd = calls.begin(caller.tenantId);
       if (onEnd === null) throw new GatewayError("files_busy", { headers: { "retry-after": "1" } });
       try {
-        return withEnd(await withDatabaseErrors(async () => handler(c, caller)), onEnd);
+        const response = await withDatabaseErrors(async () => handler(c, caller));
+        return c.req.method === "HEAD" ? await withoutBody(response, onEnd) : withEnd(response, onEnd);
       } catch (error) {
         onEnd();
         throw error;
@@ -61,6 +62,13 @@ export function clientBatchRoutes(app: Api, bucket: Bucket | null): void {
   app.all(`${CLIENT_PATHS}/*`, () => {
     throw new GatewayError("unknown_endpoint");
   });
+}
+
+/** The answer to HEAD: nobody reads or cancels a body that is left in it. */
+async function withoutBody(response: Response, onEnd: () => void): Promise<Response> {
+  await response.body?.cancel();
+  onEnd();
+  return new Response(null, response);
 }
 
 /** The answer, with `onEnd` when its body has ended. */
