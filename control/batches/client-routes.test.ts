@@ -58,7 +58,10 @@ it("HEAD is over with its answer, and keeps no place of a call", async () => {
   const heads: number[] = [];
   for (let at = 0; at <= 4 * LIMITS.tenantFileCalls; at += 1)
     heads.push((await call("/v1/files", { method: "HEAD" })).status);
-  expect({ heads: new Set(heads), after: (await call("/v1/files")).status }).toEqual({ heads: new Set([200]), after: 200 });
+  expect({ heads: new Set(heads), after: (await call("/v1/files")).status }).toEqual({
+    heads: new Set([200]),
+    after: 200,
+  });
 });
 
 it("unknown fields are thrown away unread, and a form has a bounded number of parts", async () => {
