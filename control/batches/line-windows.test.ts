@@ -97,9 +97,9 @@ describe("the window of a model", () => {
     windows.sent(small, 110);
     const left = { lines: windows.room(small), bytes: windows.bytes(small) };
     windows.sent(small, 256 * 1024);
-    expect({ left, then: windows.room({ ...small, batchId: "c" }) }).toEqual({
+    expect({ left, after: windows.room({ ...small, batchId: "c" }) }).toEqual({
       left: { lines: 1, bytes: 256 * 1024 - 110 },
-      then: 0,
+      after: 0,
     });
   });
 
