@@ -22,7 +22,7 @@ async function callsOf() {
     [CALLER_HEADERS.key]: randomUUID(),
   };
   return async (path: string, init: RequestInit = {}) =>
-    await control.app.request(`${CLIENT_PATHS}${path}`, { ...init, headers });
+    await control.app.request(`${CLIENT_PATHS}${path}`, { ...init, headers: { ...headers, ...init.headers } });
 }
 
 it("a tenant has a bounded number of calls under way, of all Workers, and others are served", async () => {
@@ -61,6 +61,31 @@ it("HEAD is over with its answer, and keeps no place of a call", async () => {
   expect({ heads: new Set(heads), after: (await call("/v1/files")).status }).toEqual({
     heads: new Set([200]),
     after: 200,
+  });
+});
+
+it("an upload that its client cuts off is no failure of the database, and leaves no file", async () => {
+  const call = await callsOf();
+  const form = new FormData();
+  form.append("purpose", "batch");
+  form.append("file", new Blob(["x".repeat(1_000_000)]), "a.jsonl");
+  const whole = new Response(form);
+  const sent = (await whole.arrayBuffer()).slice(0, 500_000);
+  let isSent = false;
+  const body = new ReadableStream({
+    pull: (controller) => {
+      if (isSent) throw Object.assign(new Error("aborted"), { code: "ECONNRESET" });
+      controller.enqueue(new Uint8Array(sent));
+      isSent = true;
+    },
+  });
+  const headers = { "content-type": whole.headers.get("content-type") ?? "" };
+  const cut = await call("/v1/files", { method: "POST", body, duplex: "half", headers } as RequestInit);
+  const { data } = (await (await call("/v1/files")).json()) as { data: unknown[] };
+  expect({ cut: cut.status, body: await cut.json(), data }).toMatchObject({
+    cut: 400,
+    body: { error: { code: "invalid_multipart" } },
+    data: [],
   });
 });
 

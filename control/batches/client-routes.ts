@@ -103,7 +103,7 @@ const uploadFile =
     const { body } = c.req.raw;
     if (body === null) throw new GatewayError("invalid_multipart");
     const fields = new Map<string, string>();
-    const pieces = body[Symbol.asyncIterator]();
+    const pieces = received(body);
     let id: string | null = null;
     let parts = 0;
     try {
@@ -133,6 +133,19 @@ const uploadFile =
       throw error;
     }
   };
+
+/** Its pieces; whoever cuts its upload off has sent no form, which says nothing about the database. */
+function received(body: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
+  const pieces = body[Symbol.asyncIterator]();
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    try {
+      return await pieces.next();
+    } catch (error) {
+      throw error instanceof GatewayError ? error : new GatewayError("invalid_multipart", { cause: error });
+    }
+  };
+  return { next };
+}
 
 /** Most clients read no answer while they send. */
 async function discard(pieces: AsyncIterator<Uint8Array>): Promise<void> {
