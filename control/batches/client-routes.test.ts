@@ -21,8 +21,8 @@ async function callsOf() {
     [CALLER_HEADERS.tenant]: id,
     [CALLER_HEADERS.key]: randomUUID(),
   };
-  return async (path: string, init: RequestInit = {}) =>
-    await control.app.request(`${CLIENT_PATHS}${path}`, { ...init, headers: { ...headers, ...init.headers } });
+  return async (path: string, init: RequestInit = {}, more: Readonly<Record<string, string>> = {}) =>
+    await control.app.request(`${CLIENT_PATHS}${path}`, { ...init, headers: { ...headers, ...more } });
 }
 
 it("a tenant has a bounded number of calls under way, of all Workers, and others are served", async () => {
@@ -80,7 +80,7 @@ it("an upload that its client cuts off is no failure of the database, and leaves
     },
   });
   const headers = { "content-type": whole.headers.get("content-type") ?? "" };
-  const cut = await call("/v1/files", { method: "POST", body, duplex: "half", headers } as RequestInit);
+  const cut = await call("/v1/files", { method: "POST", body, duplex: "half" } as RequestInit, headers);
   const { data } = (await (await call("/v1/files")).json()) as { data: unknown[] };
   expect({ cut: cut.status, body: await cut.json(), data }).toMatchObject({
     cut: 400,
