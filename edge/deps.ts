@@ -236,6 +236,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
       addresses: new Map(),
       bodyMemory: new RequestBodyMemory(clock),
       lineMemory: new RequestBodyMemory(clock, LINES),
+      lineAnswerMemory: new RequestBodyMemory(clock, LINES),
+      keptLineMemory: new MemoryBudget(LIMITS.lineMemory),
       fileCalls: new TenantCalls({ inAll: LIMITS.fileCalls, ofTenant: LIMITS.tenantFileCalls }),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,

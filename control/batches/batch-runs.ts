@@ -14,13 +14,14 @@ import type { Logger } from "../kernel/log.ts";
 import { retentionSettings } from "../kernel/settings/plain-settings.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
 import { deleteOldFiles } from "./files/file-store.ts";
-import { finishBatch } from "./finish-batch.ts";
+import { finishBatch, overBatch } from "./finish-batch.ts";
 import { judged } from "./judge-line.ts";
 import { LineMemory } from "./line-memory.ts";
 import type { LineResult, LineSender } from "./line-sender.ts";
 import { type ClaimedLine, claimLines, endLines, type LineEnd, sentLines, waitingModels } from "./line-store.ts";
 import { LineWindows } from "./line-windows.ts";
 import { type BatchRow, batches } from "./tables.ts";
+import { TenantTurns } from "./tenant-turns.ts";
 import { validateBatch } from "./validate-batch.ts";
 
 interface BatchRunsOptions {
@@ -60,6 +61,8 @@ const AGAIN_AFTER_MS = 500;
 const PRUNE_EVERY_MS = 60_000;
 /** Of each run of the job, for the results of all batches that end: what is left follows in the next run. */
 const FINISHES_MS = 1000;
+/** Of a tenant's turn in that; a part takes as long as it takes. */
+const FINISH_TURN_MS = 100;
 /** A batch that could not be read or ended is left alone for so long. */
 const BATCH_PAUSE_MS = 30_000;
 
@@ -77,6 +80,10 @@ export class BatchRuns {
   readonly #memory = new LineMemory();
   #filling = false;
   #validating = false;
+  /** Batches whose file was not read yet, as of the last run of the job. */
+  #unread: readonly BatchRow[] = [];
+  readonly #readTurns = new TenantTurns();
+  readonly #finishTurns = new TenantTurns();
   /** Until when batches are left alone, by their ids. */
   readonly #pausedUntilMs = new Map<string, number>();
   #saving = false;
@@ -100,42 +107,67 @@ export class BatchRuns {
   async tick(): Promise<{ readonly batches_ended: number; readonly files_deleted: number }> {
     this.#runs = this.#isOwner ? this.#runs + 1 : 0;
     this.#ownedUntilMs = performance.now() + OWNED_MS;
-    const { ctx, bucket } = this.#options;
+    const { ctx } = this.#options;
     const { db } = ctx;
     if (this.#runs < FIRST_LOOKS || this.#unknown.size > 0 || this.#runs % LOOKS_EVERY === 0) await this.#adopt();
-    let ended = 0;
     const open: OpenBatch[] = [];
+    const over: BatchRow[] = [];
     const rows = await db.select().from(batches).where(isNull(batches.ended_at)).orderBy(asc(batches.created_at));
-    const finishesUntilMs = performance.now() + FINISHES_MS;
-    const mayFinish = (): boolean => performance.now() < finishesUntilMs;
     for (const row of rows) {
       if (row.status === "validating") continue;
       await this.#apart(row, async () => {
         const isOpen = row.status === "in_progress" && row.expires_at > ctx.now();
         const models = this.#open.find((batch) => batch.row.id === row.id)?.models;
         // it has lines that wait: to count them again every second takes long when there are many
-        if (isOpen && models !== undefined && models.size > 0) open.push(await this.#opened(row, models));
-        else if ((await finishBatch({ db, bucket }, row, ctx.now(), mayFinish)) !== null) ended += 1;
+        if (isOpen && models !== undefined && models.size > 0) return void open.push(await this.#opened(row, models));
+        // what is left of its lines is counted when it has its turn
+        const ending = row.status === "finalizing" ? row : await overBatch(db, row, ctx.now());
+        if (ending !== null) over.push(ending);
         else if (isOpen) open.push(await this.#opened(row, new Set(await waitingModels(db, row.id))));
       });
     }
     this.#open = open;
     this.#windows.sweep();
     void this.#fill();
-    void this.#validateAll(rows.filter(({ status }) => status === "validating"));
-    return { batches_ended: ended, files_deleted: await this.#prune() };
+    this.#unread = rows.filter(({ status }) => status === "validating");
+    void this.#validateAll();
+    return { batches_ended: await this.#finishAll(over), files_deleted: await this.#prune() };
   }
 
-  /** Files are read beside the runs of the job, one at a time, so that lines of other batches keep running. */
-  async #validateAll(rows: readonly BatchRow[]): Promise<void> {
+  /** Writes results in turns of the tenants. Returns how many batches have ended. */
+  async #finishAll(over: readonly BatchRow[]): Promise<number> {
+    const { ctx, bucket } = this.#options;
+    const untilMs = performance.now() + FINISHES_MS;
+    const left = new Map(over.map((row) => [row.id, row]));
+    let ended = 0;
+    while (performance.now() < untilMs) {
+      const row = this.#finishTurns.next([...left.values()]);
+      if (row === null) break;
+      left.delete(row.id);
+      const turnUntilMs = performance.now() + FINISH_TURN_MS;
+      const mayGoOn = (): boolean => performance.now() < turnUntilMs;
+      await this.#apart(row, async () => {
+        if ((await finishBatch({ db: ctx.db, bucket }, row, ctx.now(), mayGoOn)) === null) left.set(row.id, row);
+        else ended += 1;
+      });
+    }
+    return ended;
+  }
+
+  /** Files are read beside the runs of the job, one at a time in turns of the tenants: lines of other batches keep running. */
+  async #validateAll(): Promise<void> {
     if (this.#validating) return;
     this.#validating = true;
     const { ctx, bucket } = this.#options;
-    for (const row of rows)
+    for (;;) {
+      const row = this.#readTurns.next(this.#unread);
+      if (row === null) break;
+      this.#unread = this.#unread.filter(({ id }) => id !== row.id);
       await this.#apart(row, async () => {
         if (this.#isOwner)
           await validateBatch({ db: ctx.db, bucket }, row, { now: ctx.now, goesOn: () => this.#isOwner });
       });
+    }
     this.#validating = false;
   }
 

@@ -21,8 +21,8 @@ async function callsOf() {
     [CALLER_HEADERS.tenant]: id,
     [CALLER_HEADERS.key]: randomUUID(),
   };
-  return async (path: string, init: RequestInit = {}) =>
-    await control.app.request(`${CLIENT_PATHS}${path}`, { ...init, headers });
+  return async (path: string, init: RequestInit = {}, more: Readonly<Record<string, string>> = {}) =>
+    await control.app.request(`${CLIENT_PATHS}${path}`, { ...init, headers: { ...headers, ...more } });
 }
 
 it("a tenant has a bounded number of calls under way, of all Workers, and others are served", async () => {
@@ -50,6 +50,42 @@ it("a tenant has a bounded number of calls under way, of all Workers, and others
     refused: { status: 429, retry: "1", body: { error: { code: "files_busy" } } },
     other: 200,
     again: [200, 404, 200, 429],
+  });
+});
+
+it("HEAD is over with its answer, and keeps no place of a call", async () => {
+  const call = await callsOf();
+  const heads: number[] = [];
+  for (let at = 0; at <= 4 * LIMITS.tenantFileCalls; at += 1)
+    heads.push((await call("/v1/files", { method: "HEAD" })).status);
+  expect({ heads: new Set(heads), after: (await call("/v1/files")).status }).toEqual({
+    heads: new Set([200]),
+    after: 200,
+  });
+});
+
+it("an upload that its client cuts off is no failure of the database, and leaves no file", async () => {
+  const call = await callsOf();
+  const form = new FormData();
+  form.append("purpose", "batch");
+  form.append("file", new Blob(["x".repeat(1_000_000)]), "a.jsonl");
+  const whole = new Response(form);
+  const sent = (await whole.arrayBuffer()).slice(0, 500_000);
+  let isSent = false;
+  const body = new ReadableStream({
+    pull: (controller) => {
+      if (isSent) throw Object.assign(new Error("aborted"), { code: "ECONNRESET" });
+      controller.enqueue(new Uint8Array(sent));
+      isSent = true;
+    },
+  });
+  const headers = { "content-type": whole.headers.get("content-type") ?? "" };
+  const cut = await call("/v1/files", { method: "POST", body, duplex: "half" } as RequestInit, headers);
+  const { data } = (await (await call("/v1/files")).json()) as { data: unknown[] };
+  expect({ cut: cut.status, body: await cut.json(), data }).toMatchObject({
+    cut: 400,
+    body: { error: { code: "invalid_multipart" } },
+    data: [],
   });
 });
 

@@ -41,7 +41,8 @@ export function clientBatchRoutes(app: Api, bucket: Bucket | null): void {
       const onEnd = calls.begin(caller.tenantId);
       if (onEnd === null) throw new GatewayError("files_busy", { headers: { "retry-after": "1" } });
       try {
-        return withEnd(await withDatabaseErrors(async () => handler(c, caller)), onEnd);
+        const response = await withDatabaseErrors(async () => handler(c, caller));
+        return c.req.method === "HEAD" ? await withoutBody(response, onEnd) : withEnd(response, onEnd);
       } catch (error) {
         onEnd();
         throw error;
@@ -61,6 +62,13 @@ export function clientBatchRoutes(app: Api, bucket: Bucket | null): void {
   app.all(`${CLIENT_PATHS}/*`, () => {
     throw new GatewayError("unknown_endpoint");
   });
+}
+
+/** The answer to HEAD: nobody reads or cancels a body that is left in it. */
+async function withoutBody(response: Response, onEnd: () => void): Promise<Response> {
+  await response.body?.cancel();
+  onEnd();
+  return new Response(null, response);
 }
 
 /** The answer, with `onEnd` when its body has ended. */
@@ -95,7 +103,7 @@ const uploadFile =
     const { body } = c.req.raw;
     if (body === null) throw new GatewayError("invalid_multipart");
     const fields = new Map<string, string>();
-    const pieces = body[Symbol.asyncIterator]();
+    const pieces = received(body);
     let id: string | null = null;
     let parts = 0;
     try {
@@ -125,6 +133,19 @@ const uploadFile =
       throw error;
     }
   };
+
+/** Its pieces; whoever cuts its upload off has sent no form, which says nothing about the database. */
+function received(body: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
+  const pieces = body[Symbol.asyncIterator]();
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    try {
+      return await pieces.next();
+    } catch (error) {
+      throw error instanceof GatewayError ? error : new GatewayError("invalid_multipart", { cause: error });
+    }
+  };
+  return { next };
+}
 
 /** Most clients read no answer while they send. */
 async function discard(pieces: AsyncIterator<Uint8Array>): Promise<void> {

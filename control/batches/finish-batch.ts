@@ -30,18 +30,8 @@ const RESULTS = [
 type Results = (typeof RESULTS)[number];
 type Ended = "completed" | "expired" | "cancelled";
 
-/**
- * Ends a batch that has no line under way, if all have run, it was cancelled, or its time is over. Results are written in parts.
- * Each part deletes its lines, so a restart writes only the rest. Returns the status of the ended batch; null: it has not ended, or
- * there is more to write and `mayGoOn` said no.
- */
-export async function finishBatch(
-  store: FileStore,
-  batch: BatchRow,
-  now: Date,
-  mayGoOn: () => boolean = () => true,
-): Promise<Ended | null> {
-  const { db } = store;
+/** The batch, if its results can be written: no line is under way, and all have run, it was cancelled, or its time is over. */
+export async function overBatch(db: Database, batch: BatchRow, now: Date): Promise<BatchRow | null> {
   const open = await openLines(db, batch.id);
   const isDue = batch.status === "finalizing" || batch.expires_at <= now || batch.cancelling_at !== null;
   if (open.sent > 0 || (open.waiting > 0 && !isDue)) return null;
@@ -50,16 +40,29 @@ export async function finishBatch(
     .set({ status: "finalizing", finalizing_at: batch.finalizing_at ?? now, updated_at: now })
     .where(and(eq(batches.id, batch.id), inArray(batches.status, ["in_progress", "cancelling", "finalizing"])))
     .returning();
-  if (row === undefined) return null;
+  return row ?? null;
+}
+
+/**
+ * Ends a batch that is over. Results are written in parts, at least one. Each part deletes its lines, so a restart writes only the
+ * rest. Returns the status of the ended batch; null: it is not over, or there is more to write and `mayGoOn` said no.
+ */
+export async function finishBatch(
+  store: FileStore,
+  batch: BatchRow,
+  now: Date,
+  mayGoOn: () => boolean = () => true,
+): Promise<Ended | null> {
+  const { db } = store;
+  const row = await overBatch(db, batch, now);
+  if (row === null) return null;
   const { lines_total, lines_completed, lines_failed, cancelling_at } = row;
   const someNeverRan = lines_total > lines_completed + lines_failed;
   const status: Ended = cancelling_at !== null ? "cancelled" : someNeverRan ? "expired" : "completed";
   // it was cancelled before its file was read to the end
   if (lines_total === 0) await db.delete(batchLines).where(eq(batchLines.batch_id, row.id));
   const notRun = status === "cancelled" ? "cancelled" : "expired";
-  for (const results of RESULTS)
-    do if (!mayGoOn()) return null;
-    while (await writePart(store, row, results, notRun));
+  for (const results of RESULTS) while (await writePart(store, row, results, notRun)) if (!mayGoOn()) return null;
   await db.transaction(async (tx) => {
     const ended = { status, lines_failed: lines_total - lines_completed, ended_at: now, updated_at: now };
     const [last] = await tx.update(batches).set(ended).where(eq(batches.id, row.id)).returning();

@@ -96,7 +96,7 @@ it("results are written in parts of at most 8 MiB, and a restart writes only the
   const answer = JSON.stringify("x".repeat(3 * 1024 * 1024));
   for (const line of lines) await endLines(db, [{ ...line, state: "completed", status: 200, answer }]);
   let parts = 0;
-  expect(await finishBatch({ db, bucket: null }, batch, new Date(), () => parts++ < 2)).toBe(null);
+  expect(await finishBatch({ db, bucket: null }, batch, new Date(), () => ++parts < 2)).toBe(null);
   const left = await db.select({ n: batchLines.n }).from(batchLines).where(eq(batchLines.batch_id, batch.id));
   expect(left).toHaveLength(LINES - 4);
   const mine = eq(files.tenant_id, batch.tenant_id);

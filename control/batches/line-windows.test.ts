@@ -89,6 +89,20 @@ describe("the window of a model", () => {
     expect(found.elsewhere).toBe(found.first);
   });
 
+  it("lets small lines go on together, however large the lines of other tenants are", () => {
+    const windows = new LineWindows(() => 0);
+    for (const tenantId of ["a", "b", "c", "d"])
+      for (let at = 0; at < 5; at += 1) windows.sent({ ...QUEUE, tenantId, batchId: `${at}` }, 4_000_000);
+    const small = { ...QUEUE, tenantId: "small" };
+    windows.sent(small, 110);
+    const left = { lines: windows.room(small), bytes: windows.bytes(small) };
+    windows.sent(small, 256 * 1024);
+    expect({ left, after: windows.room({ ...small, batchId: "c" }) }).toEqual({
+      left: { lines: 1, bytes: 256 * 1024 - 110 },
+      after: 0,
+    });
+  });
+
   it("is forgotten when its lines have ended, and not while it is shut", () => {
     let nowMs = 0;
     const windows = new LineWindows(() => nowMs);

@@ -11,6 +11,8 @@ const MOST = 128;
 const MOST_IN_ALL = 512;
 /** Bytes of all lines of a cell: its Workers hold those that wait for a slot. */
 const MOST_BYTES = 16 * 1024 * 1024;
+/** Of each tenant in a cell, whatever others have there: small lines need none of the memory of Workers. */
+const LEAST_BYTES = 256 * 1024;
 const AT_ONCE_MS = 100;
 const PAUSE_FIRST_MS = 1000;
 const PAUSE_MOST_MS = 30_000;
@@ -103,7 +105,7 @@ export class LineWindows {
   }
 
   #bytesOf(cell: string): TenantShares {
-    const shares = this.#bytesOfCells.get(cell) ?? new TenantShares(MOST_BYTES);
+    const shares = this.#bytesOfCells.get(cell) ?? new TenantShares(MOST_BYTES, LEAST_BYTES);
     this.#bytesOfCells.set(cell, shares);
     return shares;
   }

@@ -1,16 +1,19 @@
-/** Something that tenants share: each takes at most as much of it as it leaves free. */
+/** Something that tenants share: each takes at most as much of it as it leaves free, and always as much as `least`. */
 export class TenantShares {
   readonly #most: number;
+  readonly #least: number;
   readonly #byTenant = new Map<string, number>();
   #all = 0;
 
-  constructor(most: number) {
+  constructor(most: number, least = 0) {
     this.#most = most;
+    this.#least = least;
   }
 
   /** How much more the tenant may take. */
   room(tenantId: string): number {
-    return Math.max(0, Math.floor((this.#most - this.#all - this.#of(tenantId)) / 2));
+    const own = this.#of(tenantId);
+    return Math.max(0, this.#least - own, Math.floor((this.#most - this.#all - own) / 2));
   }
 
   /** Whether the tenant has taken none. */

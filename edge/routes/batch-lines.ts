@@ -2,13 +2,12 @@
  * Lines of batches, which the control service sends with the token between the planes (docs/rules/batches.md#lines): each is a
  * call of the key that it names, under a request id that is its own. `GET` asks what has become of a line.
  */
-import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { BATCH_ENDPOINTS } from "../../shared/schema/batch.ts";
 import { LINE_HEADERS, type LineOutcome } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER } from "../../shared/wire/internal.ts";
 import type { Deps } from "../deps.ts";
-import type { LineAnswer } from "../line-answers.ts";
+import { gatherAnswer } from "../pipeline/batch-line/gather-answer.ts";
 import { lineRoute } from "./data-plane.ts";
 import { asInternal } from "./internal.ts";
 
@@ -55,7 +54,9 @@ async function run(deps: Deps, request: Request, context: ExecutionContext, requ
   });
   const { response, known } = await lineRoute(deps, called, context, { requestId, keyHash });
   const retryAfter = response.headers.get("retry-after");
-  const text = await textOf(response);
+  const tenant = known.principal?.tenant.id ?? "";
+  const memory = deps.memory.lineAnswerMemory.open(tenant, null, { request, interruption: deps.memory.interruption });
+  const text = response.body === null ? "" : await gatherAnswer(response.body, memory);
   const { calledMs } = known.upstream;
   const outcome: LineOutcome | null = text === null ? "too-large" : calledMs === null ? "refused" : null;
   return answerOf(
@@ -68,21 +69,11 @@ async function run(deps: Deps, request: Request, context: ExecutionContext, requ
   );
 }
 
-function answerOf({ status, text }: LineAnswer, more: Readonly<Record<string, string>> = {}): Response {
+function answerOf(
+  { status, text }: { readonly status: number; readonly text: BodyInit },
+  more: Readonly<Record<string, string>> = {},
+): Response {
   return new Response(text, {
     headers: { "content-type": "application/json", [LINE_HEADERS.status]: String(status), ...more },
   });
-}
-
-/** The body; null: it is too large, and was only read to its end, so that it is billed for what it has used. */
-async function textOf({ body }: Response): Promise<string | null> {
-  if (body === null) return "";
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const piece of body as AsyncIterable<Uint8Array>) {
-    bytes += piece.byteLength;
-    text = bytes > LIMITS.batchAnswerBytes ? "" : text + decoder.decode(piece, { stream: true });
-  }
-  return bytes > LIMITS.batchAnswerBytes ? null : text + decoder.decode();
 }

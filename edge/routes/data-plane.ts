@@ -90,7 +90,9 @@ export async function lineRoute(
   context: ExecutionContext,
   line: CalledLine,
 ): Promise<CallAnswer> {
-  return await runLine({ ...pipelineInputOf(deps, request, context), line });
+  const input = pipelineInputOf(deps, request, context);
+  // its reader is the gateway, which lets it wait for memory
+  return await runLine({ ...input, config: { ...input.config, stalledReaderMs: 0 }, line });
 }
 
 /** Files and batches. */

@@ -264,6 +264,18 @@ describe("lines of a batch", () => {
     expect(rows).toMatchObject([{ status_code: 200, admission: "batch" }]);
   });
 
+  it("have whole answers, though all of them are larger than their memory", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "mb=3");
+    const client = clientOf(minted);
+    const lines = Array.from({ length: 4 }, (_, at) => lineOf(minted, `large-${at}`));
+    const batch = await ended(client, (await batchOf(client, lines)).id);
+    expect(batch.request_counts).toEqual({ total: 4, completed: 4, failed: 0 });
+    const results = await linesOf(client, batch.output_file_id);
+    const lengths = results.map((result) => JSON.stringify(result).length);
+    expect({ least: Math.min(...lengths) > 3_000_000, count: lengths.length }).toEqual({ least: true, count: 4 });
+    expect(fixture.upstream.seen(minted.mark)).toHaveLength(4);
+  });
+
   it("cannot be sent by a client: their headers and their route mean nothing without the token", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const other = await fixture.gateway.mint(fixture.upstream.url);

@@ -131,8 +131,7 @@ it("results are written behind those of before, whoever wrote them, each once", 
       answer: '{"a":1}',
     })),
   );
-  let parts = 0;
-  await finishBatch({ db, bucket: null }, batch, new Date(), () => parts++ < 1);
+  await finishBatch({ db, bucket: null }, batch, new Date(), () => false);
   // two processes that both believe that they run batches
   const ended = await Promise.allSettled([
     finishBatch(store(), batch, new Date()),

@@ -34,6 +34,17 @@ describe("room for bodies", () => {
     expect(fill(shares, shares.open("b", LARGEST, 0), 8)).toBe(8);
   });
 
+  it("is left by each tenant for others, where shares are what a tenant leaves free", () => {
+    const shares = new BodyMemoryShares({ ...BOUNDS, leavesFree: true });
+    const taken = ["a", "b", "c"].map((tenant) => {
+      const first = shares.open(tenant, null, 0);
+      shares.take(first, PIECE, 0);
+      return 1 + fill(shares, shares.open(tenant, null, 2 * PACE_MS), 20, 2 * PACE_MS);
+    });
+    expect(taken).toEqual([10, 5, 2]);
+    expect(shares.take(shares.open("d", null, 0), PIECE, 0)).toBe(true);
+  });
+
   it("is left for the rest of an older body only while that arrives fast enough", () => {
     const shares = new BodyMemoryShares(BOUNDS);
     const [older, younger] = [shares.open("a", LARGEST, 0), shares.open("a", LARGEST, 0)];

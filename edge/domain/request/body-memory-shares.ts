@@ -15,6 +15,8 @@
 export interface BodyMemoryBounds {
   readonly totalBytes: number;
   readonly tenantBytes: number;
+  /** A tenant's share is at most what it leaves free: bodies stay there for hours. */
+  readonly leavesFree?: boolean;
 }
 
 /** A body is arriving while at least this many bytes of it come within this many ms. */
@@ -168,7 +170,7 @@ export class BodyMemoryShares {
 
   /** How much of what it wants the body may have within the rules of its tenant; null: it waits. */
   #shareFor(body: HeldBody, { bytes, isForValues }: WantedMemory, nowMs: number): number | null {
-    let excessBytes = bytes - this.#bounds.tenantBytes;
+    let excessBytes = bytes - this.#tenantBytes(body.tenant);
     let isOlder = true;
     let othersWait = true;
     for (const other of this.#tenants.get(body.tenant) ?? []) {
@@ -182,6 +184,14 @@ export class BodyMemoryShares {
     if (excessBytes <= 0) return bytes;
     if (!othersWait) return null;
     return isForValues ? Math.max(0, bytes - excessBytes) : bytes;
+  }
+
+  #tenantBytes(tenant: string): number {
+    const { totalBytes, tenantBytes, leavesFree = false } = this.#bounds;
+    if (!leavesFree) return tenantBytes;
+    let restBytes = totalBytes - this.#usedBytes;
+    for (const { receivedBytes } of this.#tenants.get(tenant) ?? []) restBytes += receivedBytes;
+    return Math.min(tenantBytes, Math.max(0, Math.floor(restBytes / 2)));
   }
 }
 

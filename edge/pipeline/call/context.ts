@@ -66,6 +66,10 @@ export interface IsolateMemory {
   readonly bodyMemory: RequestBodyMemory;
   /** The same for lines of batches: they wait long for a slot, and nobody else waits for them. */
   readonly lineMemory: RequestBodyMemory;
+  /** Memory for large answers to lines: what does not fit stays upstream. */
+  readonly lineAnswerMemory: RequestBodyMemory;
+  /** Memory for answers to lines that are held to be kept. */
+  readonly keptLineMemory: MemoryBudget;
   /** Calls for files and batches. */
   readonly fileCalls: TenantCalls;
   /** Memory for answers that have to be held before they go to the client. */

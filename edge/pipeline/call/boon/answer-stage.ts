@@ -54,10 +54,11 @@ export async function collectAnswer(
   call: Call,
   body: ReadableStream<Uint8Array>,
   report: AnswerReport,
+  { maxBytes, memory } = { maxBytes: COLLECTED_MAX_BYTES, memory: call.memory.answerMemory },
 ): Promise<Collected> {
-  const buffer = new BoundedBuffer(COLLECTED_MAX_BYTES, call.memory.answerMemory.open());
+  const buffer = new BoundedBuffer(maxBytes, memory.open());
   report.onEnd(() => buffer.close());
-  const passed = call.memory.answerMemory.open();
+  const passed = memory.open();
   report.onEnd(() => passed.close());
   const reader = body.getReader();
   const read: Uint8Array[] = [];
@@ -71,7 +72,7 @@ export async function collectAnswer(
     if (buffer.isWhole) continue;
     // What is passed on counts for as long as the answer lasts, if there is memory to count it in.
     passed.grow(readBytes);
-    return { kind: "too-large", noMemory: readBytes <= COLLECTED_MAX_BYTES, body: pushBack(read, reader) };
+    return { kind: "too-large", noMemory: readBytes <= maxBytes, body: pushBack(read, reader) };
   }
 }
 

@@ -17,8 +17,12 @@ import type { Interruption } from "../interruption.ts";
 /** A body up to this size needs no reservation. */
 export const UNRESERVED_MAX_BYTES = LIMITS.smallBody;
 const BOUNDS: BodyMemoryBounds = { totalBytes: LIMITS.bodyMemory, tenantBytes: LIMITS.tenantBodyMemory };
-/** Those of lines of batches. */
-export const LINES: BodyMemoryBounds = { totalBytes: LIMITS.lineMemory, tenantBytes: LIMITS.tenantLineMemory };
+/** Those of lines of batches, and of their answers. */
+export const LINES: BodyMemoryBounds = {
+  totalBytes: LIMITS.lineMemory,
+  tenantBytes: LIMITS.tenantLineMemory,
+  leavesFree: true,
+};
 
 /** The call whose body may have to wait. */
 interface Waiting {

@@ -165,6 +165,8 @@ export class TestPipeline {
     addresses: new Map<string, boolean>(),
     bodyMemory: new RequestBodyMemory(() => this.nowMs),
     lineMemory: new RequestBodyMemory(() => this.nowMs, LINES),
+    lineAnswerMemory: new RequestBodyMemory(() => this.nowMs, LINES),
+    keptLineMemory: new MemoryBudget(LIMITS.lineMemory),
     fileCalls: new TenantCalls({ inAll: LIMITS.fileCalls, ofTenant: LIMITS.tenantFileCalls }),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),

@@ -1,0 +1,52 @@
+/**
+ * Gathers answers to lines of batches for the control service, which needs their ends before their heads. A large one takes memory
+ * while it arrives; what finds none stays upstream until others were sent (docs/rules/batches.md#windows).
+ */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import { type BodyReservation, UNRESERVED_MAX_BYTES } from "../call/memory/request-body-memory.ts";
+
+/**
+ * The whole answer, whose memory is free when it was read or cancelled. Null: it is too large, and was only read to its end, so that
+ * it is billed for what it has used. Throws ClientGone, then as well at its end.
+ */
+export async function gatherAnswer(
+  body: ReadableStream<Uint8Array>,
+  memory: BodyReservation,
+): Promise<ReadableStream<Uint8Array> | null> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  let countedBytes = 0;
+  let isWanted = true;
+  try {
+    for await (const piece of body as unknown as AsyncIterable<Uint8Array>) {
+      bytes += piece.byteLength;
+      if (isWanted && bytes > UNRESERVED_MAX_BYTES && bytes <= LIMITS.batchAnswerBytes) {
+        isWanted = await memory.reserve(bytes - countedBytes);
+        countedBytes = bytes;
+      }
+      if (isWanted && bytes <= LIMITS.batchAnswerBytes) {
+        pieces.push(piece);
+        continue;
+      }
+      pieces.length = 0;
+      memory.release();
+    }
+  } catch (error) {
+    memory.release();
+    throw error;
+  }
+  if (!isWanted) throw new ClientGone("nobody took the answer of a line");
+  if (bytes > LIMITS.batchAnswerBytes) return null;
+  memory.complete();
+  const left = pieces.values();
+  return new ReadableStream({
+    pull: (controller) => {
+      const { done, value } = left.next();
+      if (done !== true) return controller.enqueue(value);
+      memory.release();
+      controller.close();
+    },
+    cancel: () => memory.release(),
+  });
+}
