@@ -151,7 +151,15 @@ describe("texts that are longer than the engine hashes", () => {
         [],
       ),
     "repeated texts": () => atOnce(repeatsOf(texts(COUNT), [], { minTokens: 8, maxRepeats: 64 })),
-    "lines of a log": () => atOnce(compactLog("abcde".split("").map((end) => "-".repeat(HASHED_MAX) + end).join("\n"))),
+    "lines of a log": () =>
+      atOnce(
+        compactLog(
+          "abcde"
+            .split("")
+            .map((end) => "-".repeat(HASHED_MAX) + end)
+            .join("\n"),
+        ),
+      ),
     "names in a text of JSON": () =>
       atOnce(readJsonTree(JSON.stringify(Object.fromEntries(texts(10).map((text) => [text, 1]))))),
   };
