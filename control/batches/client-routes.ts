@@ -134,7 +134,7 @@ const uploadFile =
     }
   };
 
-/** Its pieces; whoever cuts its upload off has sent no form, which says nothing about the database. */
+/** Its pieces. An upload that is cut off is no form, and says nothing about the database. */
 function received(body: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
   const pieces = body[Symbol.asyncIterator]();
   const next = async (): Promise<IteratorResult<Uint8Array>> => {

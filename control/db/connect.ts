@@ -218,7 +218,7 @@ type Statements = Pick<PGlite, "query">;
 
 /**
  * The client with each statement in a turn of the event loop of its own. PGlite runs in this thread and answers in microtasks: a loop
- * of statements, or many that wait for each other, would let no timer and no connection of this process go on until its end.
+ * of statements, or many that wait for each other, would stop every timer and connection of this process until its end.
  */
 function inTurns(client: PGlite): Statements & Pick<PGlite, "transaction"> {
   let last: Promise<unknown> = Promise.resolve();

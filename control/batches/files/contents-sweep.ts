@@ -27,7 +27,7 @@ interface ContentsSweepOptions {
 
 export class ContentsSweep {
   readonly #options: ContentsSweepOptions;
-  /** Where the next run goes on; null: at the beginning. */
+  /** Where the next run continues; null: at the beginning. */
   #token: string | null = null;
 
   constructor(options: ContentsSweepOptions) {

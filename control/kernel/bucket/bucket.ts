@@ -50,7 +50,7 @@ export function bucketAt(address: BucketAddress): Bucket {
   const { bucket, prefix, endpoint, region, accessKeyId, secretAccessKey, sessionToken } = address;
   const client = new AwsClient({
     service: "s3",
-    // what failed is tried again by whoever asked
+    // the caller tries again what failed
     retries: 0,
     region,
     accessKeyId,

@@ -39,7 +39,7 @@ export class ConversationTokens {
   readonly #turns = new Set<Turn>();
   #largest: SettingsTokens = { instructions: 0, tools: 0 };
   #charactersPerToken = PCM_CHARACTERS;
-  /** Its upstream may begin responses by itself. */
+  /** Its upstream may begin responses unasked. */
   #hasTurns = false;
   /** Some response reads other than the whole conversation. */
   #hasOthers = false;
@@ -96,7 +96,7 @@ export class ConversationTokens {
     return turn;
   }
 
-  /** The upstream may begin responses by itself from now on. */
+  /** The upstream may begin responses unasked from now on. */
   mayBeginTurns(): void {
     this.#hasTurns = true;
   }

@@ -82,7 +82,7 @@ export class Conversation {
     this.#tokens.heard(characters);
   }
 
-  /** A response begins with these settings, which the client asks for now or its upstream has begun by itself. */
+  /** A response begins with these settings, which the client asks for now or its upstream has begun unasked. */
   begun(settings: JsonObject | null, isAsked: boolean): Turn {
     return this.#tokens.begun(readContextOf(settings), isAsked);
   }

@@ -54,7 +54,7 @@ export function callOnSession(session: Call): Call {
 interface Expected {
   readonly estimate: TokenEstimate;
   readonly measure?: Measure;
-  /** Of a response; else something besides is charged. */
+  /** Of a response; otherwise something else is charged. */
   readonly turn?: Turn;
 }
 

@@ -86,7 +86,7 @@ export class ResponsesSocket {
       () => this.#kept.end(),
       () => share.remove(socket),
       timer.after(config.realtimeMaxMs, () => this.#fail(new GatewayError("realtime_session_expired"))),
-      // each request ends by itself with the same reason
+      // each request ends with the same reason, without this
       interruption.listen(() => this.#fail(interruption.failure, false)),
     ];
   }
@@ -227,7 +227,7 @@ export class ResponsesSocket {
     this.#send(JSON.stringify({ type: "error", status, error: body.error }), lane);
   }
 
-  /** An event with the name of its lane. What is no object with members is none. */
+  /** An event with the name of its lane. What is not an object with members is not passed on. */
   #send(data: string, lane: string | null): void {
     if (this.#hasEnded) return;
     this.#silence.begin();

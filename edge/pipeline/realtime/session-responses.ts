@@ -117,7 +117,7 @@ export class SessionResponses {
     this.#blocked.deleted(event);
   }
 
-  /** An event goes on to the client, as one of its response. */
+  /** An event is passed on to the client, as one of its response. */
   async pass(event: RealtimeEvent, text: string): Promise<void> {
     const id = event.type === "response.done" ? await this.#ended(event, text) : (responseIdOf(event) ?? "");
     const its = this.#underway.get(id);
@@ -129,7 +129,7 @@ export class SessionResponses {
     if (event.type === "response.done" && its !== undefined) await this.#done(id, its, event);
   }
 
-  /** What the event shows was blocked: no response may go on that could run on it. Throws the refusal when that is not possible. */
+  /** What the event shows was blocked: no response may continue that could use it. Throws the refusal when that is not possible. */
   block(event: RealtimeEvent, refusal: GatewayError): void {
     this.#session.tell(refusal);
     this.#session.send("upstream", JSON.stringify(this.#blocked.block(event, refusal)));
@@ -204,7 +204,7 @@ export class SessionResponses {
     return isNew;
   }
 
-  /** The id of the response that is done, of those under way. One that never began is charged all the same, but no id twice. */
+  /** The id of the response that is done, of those under way. One that never began is charged too, but no id twice. */
   async #ended(event: RealtimeEvent, text: string): Promise<string> {
     const given = responseIdOf(event);
     if (given !== null && !this.#isNew(given)) return given;
@@ -233,7 +233,7 @@ export class SessionResponses {
     if (turn !== null) this.conversation.ended(turn, status, billed);
   }
 
-  /** An event that may show an answer while no response is under way. What would go on in another one is not passed on. */
+  /** An event that may show an answer while no response is under way. What would continue in another one is not passed on. */
   async #late(event: RealtimeEvent, text: string): Promise<void> {
     if (isOfClient(event)) return this.#session.send("client", text);
     try {

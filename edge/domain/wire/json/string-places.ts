@@ -81,7 +81,7 @@ export function* stringPlaces(
   let depth = 0;
   let characters = 0;
   let [told, stepAt] = [0, 0];
-  // whoever is asked may look at every step of the path
+  // the function may look at every step of the path
   const pathUnits = (): number => path.length + characters / CHARACTERS_PER_UNIT;
   for (let byte = cursor.peek(); byte !== -1; byte = cursor.peek()) {
     const units = told + (cursor.at - stepAt) / BYTES_PER_UNIT;

@@ -17,7 +17,7 @@ export function* hashedKey(text: string): Steps<string> {
   let digests = "";
   for (let at = 0; at < text.length; ) {
     const end = at + HASHED_MAX;
-    // half a character is none in UTF-8
+    // half a character is not valid UTF-8
     const part = text.slice(at, end - (/[\ud800-\udbff]/.test(text[end - 1] ?? "") ? 1 : 0));
     digests += sha256Hex(part);
     at += part.length;
