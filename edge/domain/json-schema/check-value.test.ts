@@ -152,6 +152,7 @@ function branching(): object {
 describe("the work of a validation", () => {
   const members = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`name${at}`, at]));
   const numbers = Array.from({ length: 100_000 }, (_, at) => at);
+  const longNames = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`${"%#~/".repeat(4_000)}${at}`, at]));
   const lists = Array.from({ length: 300 }, () => numbers.slice(0, 300));
 
   it.each<[string, object, unknown]>([
@@ -164,7 +165,7 @@ describe("the work of a validation", () => {
     ["a long enumeration", { items: { enum: Array(10_000).fill("x") }, contains: { enum: ["y"] } }, numbers],
     ["patterns for a long text", { allOf: Array(1000).fill({ pattern: "a*b" }) }, JSON.stringify("a".repeat(1e5))],
     ["patterns of names", { patternProperties: { "a*a*b": {} }, additionalProperties: false }, members],
-    ["long names", { additionalProperties: { type: "number" } }, { ["%#~/".repeat(1e6)]: 1 }],
+    ["long names", { additionalProperties: { type: "number" } }, longNames],
     ["required names", { items: { required: Array(5000).fill("a") } }, Array(10_000).fill({})],
   ])("is bounded for %s", (_, schema, value) => {
     let visits = 0;
