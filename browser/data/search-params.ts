@@ -65,3 +65,10 @@ export function searchParams<P extends Params>(params: P): (search: Readonly<Rec
 export function changedSearch<S extends object>(before: S, change: { readonly [N in keyof S]?: S[N] | undefined }): S {
   return Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined)) as S;
 }
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The id that an address names; undefined: none, or what is not an id. */
+export function idOf(id: string | undefined): string | undefined {
+  return id !== undefined && UUID.test(id) ? id.toLowerCase() : undefined;
+}

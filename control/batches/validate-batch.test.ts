@@ -119,7 +119,7 @@ describe("a file", () => {
     });
   });
 
-  it("that other processes go on to read, or whose store was away, is read however often it was begun", async () => {
+  it("is read however often other processes, or an outage of its store, interrupted it", async () => {
     const batch = await newBatch(line("1"));
     for (let tries = 0; tries < 5; tries += 1) await validate(batch, () => false);
     const away = { db: control.ctx.db, bucket: null };

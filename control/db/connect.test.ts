@@ -28,7 +28,7 @@ const inARow = async (db: Database | Transaction): Promise<void> => {
   for (let at = 0; at < STATEMENTS; at += 1) await db.execute(sql`SELECT ${at}`);
 };
 
-it("each statement of a loop, of a transaction and of many callers has a turn of the event loop", async () => {
+it("gives each statement a turn of the event loop, in loops and transactions too", async () => {
   const { db } = connection;
   const loop = await turnsDuring(async () => await inARow(db));
   const transaction = await turnsDuring(async () => await db.transaction(inARow));

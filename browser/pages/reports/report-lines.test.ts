@@ -31,7 +31,7 @@ it("puts the largest spend first, and compares each row with its own spend befor
   ]);
 });
 
-it("leaves out what is not known yet, and puts rows without a price last", () => {
+it("leaves unknown figures out, and puts rows without a price last", () => {
   const unpriced = row("unpriced", 0);
   const [first, last] = reportLines([unpriced, row("m", 1)], {});
   expect(first).toMatchObject({ row: { model: "m" }, beforeUsd: undefined, change: undefined, forecastUsd: undefined });

@@ -3,15 +3,15 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { Printer } from "lucide-react";
 import { useMemo } from "react";
 import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
-import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
-import { changedSearch } from "../../data/search-params.ts";
+import { changedSearch, idOf } from "../../data/search-params.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { useListView } from "../../forms/list/use-list-view.tsx";
 import { KeptFrom } from "../../forms/usage/kept-from.tsx";
+import { OfTenant, type ShownTenant } from "../../forms/usage/of-tenant.tsx";
 import { reportFigures, reportTotals } from "../../forms/usage/report-figures.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -19,7 +19,7 @@ import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatDay } from "../../time/instants.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
+import { useZone } from "../../time/zone-context.tsx";
 import { daysZoneLabel } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
@@ -44,7 +44,6 @@ const route = getRouteApi("/signed-in/reports");
 const EVERY_MS = 60_000;
 const MONTHS_MAX = "10000";
 const TAG_NAME = /^[\w.-]{1,64}$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const TITLES = {
   tenant: "byTenant",
@@ -62,41 +61,17 @@ const WHOLE_ROWS_MAX = 500;
 export function ReportsPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const { role, tenant_id: own } = useCurrentUser();
-  const tenantId = role === "user" ? (own ?? undefined) : idOf(search.tenant_id);
-  const tenant = useQuery(
-    read("/api/v1/tenants/{id}", { params: { path: { id: tenantId ?? "" } } }, { enabled: tenantId !== undefined }),
-  );
-  const shown = tenant.data?.id === tenantId?.toLowerCase() ? tenant.data : undefined;
   const change = (changed: ReportsChange): void =>
     void navigate({ search: (before) => changedSearch(before, changed), resetScroll: false });
   return (
-    <ZoneProvider
-      tenantZone={shown?.timezone ?? null}
-      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
-      choice={search.zone ?? null}
-      onChoose={(zone) => change({ zone })}
-      nowMs={useNow(QUARTER_MS)}
-    >
-      <Report
-        search={search}
-        tenantId={tenantId}
-        tenantName={shown?.name}
-        isAdmin={role === "admin"}
-        // the tenant's zone decides about the days: they are asked for once it is known
-        isReady={tenantId === undefined || !tenant.isPending}
-        onChange={change}
-      />
-    </ZoneProvider>
+    <OfTenant tenantId={search.tenant_id} zone={search.zone} onZone={(zone) => change({ zone })}>
+      {(shown) => <Report {...shown} search={search} onChange={change} />}
+    </OfTenant>
   );
 }
 
-interface ReportProps {
+interface ReportProps extends ShownTenant {
   readonly search: ReportsSearch;
-  readonly tenantId: string | undefined;
-  readonly tenantName: string | undefined;
-  readonly isAdmin: boolean;
-  readonly isReady: boolean;
   readonly onChange: (change: ReportsChange) => void;
 }
 
@@ -314,9 +289,4 @@ function useMonths({ group_by, ...filters }: { readonly group_by: ReportGroup },
       ? { ...filters, group_by: "model" as const, limit: "1" }
       : { ...filters, group_by, limit: MONTHS_MAX };
   return useQuery(read("/api/v1/costs/months", { params: { query } }, { everyMs: EVERY_MS, enabled, keepsOld: false }));
-}
-
-/** What the API would refuse is left out, as everything that an address says wrongly. */
-function idOf(id: string | undefined): string | undefined {
-  return id !== undefined && UUID.test(id) ? id.toLowerCase() : undefined;
 }

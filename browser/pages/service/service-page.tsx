@@ -2,20 +2,20 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
-import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { useListView } from "../../forms/list/use-list-view.tsx";
+import { OfTenant, type ShownTenant } from "../../forms/usage/of-tenant.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { serviceTexts } from "../../messages/en/service.ts";
 import { texts } from "../../messages/texts.ts";
 import { instantOf } from "../../time/instants.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
+import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatMs, formatShare, formatShortCount } from "../../ui/format.ts";
@@ -33,47 +33,22 @@ const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/service");
 const HEALTH_PATH = "/api/v1/usage/health";
 const EVERY_MS = 60_000;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const TITLES = { model: "byModel", tenant: "byTenant", endpoint: "byEndpoint" } as const;
 
 /** How requests ended, how fast they were, and what was changed meanwhile. A `user` sees the own tenant's. */
 export function ServicePage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const { role, tenant_id: own } = useCurrentUser();
-  const asked = search.tenant_id !== undefined && UUID.test(search.tenant_id) ? search.tenant_id : undefined;
-  const tenantId = role === "user" ? (own ?? undefined) : asked;
-  const tenant = useQuery(
-    read("/api/v1/tenants/{id}", { params: { path: { id: tenantId ?? "" } } }, { enabled: tenantId !== undefined }),
-  );
-  const shown = tenant.data?.id === tenantId?.toLowerCase() ? tenant.data : undefined;
   const change = (changed: ServiceChange): void =>
     void navigate({ search: (before) => changedSearch(before, changed), resetScroll: false });
   return (
-    <ZoneProvider
-      tenantZone={shown?.timezone ?? null}
-      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
-      choice={search.zone ?? null}
-      onChoose={(zone) => change({ zone })}
-      nowMs={useNow(QUARTER_MS)}
-    >
-      <Service
-        tenantId={tenantId}
-        tenantName={shown?.name}
-        isAdmin={role === "admin"}
-        isReady={tenantId === undefined || !tenant.isPending}
-        onChange={change}
-      />
-    </ZoneProvider>
+    <OfTenant tenantId={search.tenant_id} zone={search.zone} onZone={(zone) => change({ zone })}>
+      {(shown) => <Service {...shown} onChange={change} />}
+    </OfTenant>
   );
 }
 
-interface ServiceProps {
-  readonly tenantId: string | undefined;
-  readonly tenantName: string | undefined;
-  readonly isAdmin: boolean;
-  /** The zone is known, which decides about the days. */
-  readonly isReady: boolean;
+interface ServiceProps extends ShownTenant {
   readonly onChange: (change: ServiceChange) => void;
 }
 

@@ -12,7 +12,7 @@ export interface BackupPlace {
   /** Stores a backup whole or not at all. */
   store(name: string, content: Uint8Array, signal: AbortSignal): Promise<void>;
   read(name: string, signal: AbortSignal): Promise<Uint8Array>;
-  /** Removing what is not there is no error. */
+  /** A name that does not exist is not an error. */
   remove(name: string, signal: AbortSignal): Promise<void>;
 }
 

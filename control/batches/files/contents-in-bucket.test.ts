@@ -94,7 +94,7 @@ it("files stay readable when contents go to another place than before", async ()
   await expect(contentOf(inBucket, { bucket: null })).rejects.toThrow("GATEWAY_FILES_TO is not set");
 });
 
-it("a file whose content cannot be read is an error before any byte, and the next one is served", async () => {
+it("a file whose content cannot be read is an error before any byte", async () => {
   const tenantId = await newTenant();
   const [lost, kept] = [await upload(tenantId, "lost"), await upload(tenantId, "kept")];
   for (const key of objects.keys()) if (key.includes(lost)) objects.delete(key);
@@ -152,7 +152,7 @@ it("results are written behind those of before, whoever wrote them, each once", 
   expect(file).toMatchObject({ complete: true, bytes: Buffer.byteLength(text) });
 });
 
-it("contents go with their files: deleted, expired, of an erased tenant, or of an upload that failed", async () => {
+it("contents are deleted with their files, with erased tenants and after failed uploads", async () => {
   const { db } = control.ctx;
   const [tenantId, erased] = [await newTenant(), await newTenant()];
   const [kept, deleted, expired] = [

@@ -37,7 +37,7 @@ export interface Bucket {
   store(name: string, content: Uint8Array, type: string, signal: AbortSignal): Promise<void>;
   /** Null: there is none. */
   read(name: string, signal: AbortSignal): Promise<Uint8Array | null>;
-  /** Removing what is not there is no error. */
+  /** A name that does not exist is not an error. */
   remove(name: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ export function bucketAt(address: BucketAddress): Bucket {
   };
 }
 
-/** Of an error of the bucket only its code is told: its message may repeat the request. */
+/** Only the code of a bucket's error: its message may repeat the request. */
 async function refusal(response: Response): Promise<string> {
   const text = await answered(async () => await response.text());
   const code = /<Code>(\w{1,60})<\/Code>/.exec(text)?.[1];

@@ -53,7 +53,7 @@ interface NamedDays {
   readonly nameOf: (value: string) => string;
 }
 
-/** How the days of a zone are told apart. */
+/** The SQL that names the day of a row in a zone. */
 export function namedDays({ zone, first, last }: ReturnType<typeof daysOf>): NamedDays {
   const { days } = isUtc(zone) || first > last ? { days: [] } : daysBetween(zone, first, last);
   if (days.length === 0) return { expression: "toString(toDate(u.at))", params: {}, nameOf: (value) => value };

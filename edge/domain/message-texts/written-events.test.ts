@@ -57,7 +57,7 @@ describe("an item that begins with very many parts", () => {
     ["a long id of the event", item({}, { item_id: "i".repeat(LONG) })],
     ["a number that is a list", item({}, { sequence_number: Array.from({ length: 10_000 }, () => "a b") })],
     ["a place that is an object", item({}, { output_index: { name: "i".repeat(LONG) } })],
-  ])("is told of each part in short: %s", (_, event) => {
+  ])("names each part in short: %s", (_, event) => {
     const sent = streamOf([event]);
     const text = redacted(sent);
     const isShort = text.length < sent.byteLength + PARTS * 1024;

@@ -102,7 +102,7 @@ describe.each([
   ["names", "n"],
   ["names that JSON escapes", "\u0001"],
 ])("places below long %s", (_, letter) => {
-  it.each(Object.entries(deep))("have keys that the engine hashes, and are told as work: %s", (kind, read) => {
+  it.each(Object.entries(deep))("have keys that the engine hashes, and count as work: %s", (kind, read) => {
     const work = read((inner) => below(DEPTH, inner, letter));
     let told = { largest: 0, units: 0 };
     const longest = longestKey(() => (told = toldBy(work)));

@@ -129,7 +129,7 @@ describe("a request", () => {
     });
   });
 
-  it("whose answer cannot be read is told so, and others are answered", async () => {
+  it("gets an error when its answer cannot be read, and others are answered", async () => {
     const { socket } = opened(async (_, nth) => {
       if (nth === 1) throw new Error("secret words");
       return completed("r2");
