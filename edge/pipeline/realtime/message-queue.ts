@@ -16,19 +16,30 @@ const OWN_BYTES = 256;
 const MESSAGES_OF_TURN = 8;
 
 interface Handling {
-  readonly handle: (message: Message) => Promise<void>;
+  /** `free` gives back what was reserved for the message. */
+  readonly handle: (message: Message, free: () => void) => Promise<void>;
   /** Called with what `handle` throws, and with what a message is refused with. */
   readonly failed: (error: unknown) => void;
+  /** Reserves memory for a message from when it came; null: it is dropped. */
+  readonly reserve?: (bytes: number) => (() => void) | null;
 }
+
+/** A message that waits. */
+interface Waiting {
+  readonly message: Message;
+  readonly free: () => void;
+}
+
+const nothingToFree = (): void => undefined;
 
 export class MessageQueue {
   readonly #handling: Handling;
   readonly #rate: MessageRate;
   readonly #clock: Clock;
   readonly #sleep: Sleep;
-  #waiting: Message[] = [];
+  #waiting: Waiting[] = [];
   /** Those that waited before them, in the reverse order, so that taking one moves no other. */
-  #reversed: Message[] = [];
+  #reversed: Waiting[] = [];
   #waitingBytes = 0;
   #handledOfTurn = 0;
   #isBusy = false;
@@ -46,13 +57,16 @@ export class MessageQueue {
   }
 
   push(message: Message): void {
-    const { failed } = this.#handling;
+    const { failed, reserve = () => nothingToFree } = this.#handling;
+    const bytes = sizeOf(message) + OWN_BYTES;
     if (sizeOf(message) > LIMITS.realtimeMessage) failed(new GatewayError("request_too_large"));
     else if (this.#waitingBytes > LIMITS.realtimeBacklog || !this.#rate.allows(this.#clock()))
       failed(new GatewayError("realtime_backlog"));
     else {
-      this.#waitingBytes += sizeOf(message) + OWN_BYTES;
-      this.#waiting.push(message);
+      const free = reserve(bytes);
+      if (free === null) return;
+      this.#waitingBytes += bytes;
+      this.#waiting.push({ message, free });
       if (!this.#isBusy) void this.#work();
     }
   }
@@ -65,6 +79,7 @@ export class MessageQueue {
 
   /** Drops what waits. */
   clear(): void {
+    for (const { free } of [...this.#waiting, ...this.#reversed]) free();
     this.#waiting = [];
     this.#reversed = [];
     this.#atEnd = null;
@@ -74,8 +89,9 @@ export class MessageQueue {
     this.#isBusy = true;
     try {
       for (let next = this.#taken(); next !== undefined; next = this.#taken()) {
-        await this.#handling.handle(next);
-        this.#waitingBytes -= sizeOf(next) + OWN_BYTES;
+        const { message, free } = next;
+        await this.#handling.handle(message, free);
+        this.#waitingBytes -= sizeOf(message) + OWN_BYTES;
         this.#handledOfTurn += 1;
         if (this.#handledOfTurn < MESSAGES_OF_TURN) continue;
         await this.#sleep(0, new AbortController().signal);
@@ -89,7 +105,7 @@ export class MessageQueue {
     this.#atEnd?.();
   }
 
-  #taken(): Message | undefined {
+  #taken(): Waiting | undefined {
     if (this.#reversed.length === 0) [this.#reversed, this.#waiting] = [this.#waiting.reverse(), []];
     return this.#reversed.pop();
   }

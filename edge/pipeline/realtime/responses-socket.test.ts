@@ -198,7 +198,7 @@ describe("the events of a response", () => {
 
 describe("the memory of a tenant", () => {
   it("that keeps all it may leaves others theirs, and goes when they need it", async () => {
-    const large = "x".repeat(LIMITS.responsesKept / 2 - 100);
+    const large = "x".repeat(LIMITS.responsesKept / 2 - 1_000);
     const keeping = async (tenantId: string) => {
       const sockets = Array.from({ length: 4 }, () => opened(async () => completed("r"), tenantId).socket);
       for (const socket of sockets) {
@@ -235,6 +235,39 @@ describe("the memory of a tenant", () => {
     turn.resolve();
     await pass(1);
     expect({ types, left: world.memory.responseMemory.usedBytes }).toEqual({ types: [], left: 0 });
+  });
+
+  it("counts what is received and not begun, and is free when its client leaves", async () => {
+    const turn = Promise.withResolvers<void>();
+    world.sleep = async () => await turn.promise;
+    const large = create({ input: "x".repeat(LIMITS.tenantResponsesMemory / 2) });
+    const sockets = Array.from({ length: 2 }, () => opened(async () => completed("r")).socket);
+    for (const socket of sockets) socket.says(large);
+    await pass(1);
+    const told = sockets.map(({ events }) => events);
+    for (const socket of sockets) socket.ends();
+    turn.resolve();
+    await pass(1);
+    expect({ told, left: world.memory.responseMemory.usedBytes }).toMatchObject({
+      told: [[], [{ type: "error", error: { code: "realtime_backlog" } }]],
+      left: 0,
+    });
+  });
+
+  it("leaves small requests of others theirs while two tenants keep all of it waiting", async () => {
+    const { promise } = Promise.withResolvers<Response>();
+    const large = create({ input: "x".repeat(LIMITS.realtimeMessage - 1_000) });
+    for (const tenantId of ["first", "second"]) opened(async () => await promise, tenantId).socket.says(large);
+    const { socket, asked } = opened(async () => completed("r"), "other");
+    socket.says(create({ store: true, input: "x".repeat(10_000) }));
+    await pass(1);
+    expect({
+      isFull: world.memory.responseMemory.usedBytes > LIMITS.responsesMemory - 4_000,
+      asked: asked.length,
+    }).toEqual({
+      isFull: true,
+      asked: 1,
+    });
   });
 
   it("that its clients leave unread ends those that do not read", async () => {

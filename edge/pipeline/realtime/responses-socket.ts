@@ -93,8 +93,9 @@ export class ResponsesSocket {
 
   start(): void {
     const handling = {
-      handle: async (message: Message) => await this.#received(message),
+      handle: async (message: Message, free: () => void) => await this.#received(message, free),
       failed: (error: unknown) => this.#fail(error),
+      reserve: (bytes: number) => this.#reserved(bytes),
     };
     const queue = new MessageQueue(new MessageRate(LIMITS.realtimeClientMessages), this.#call.ports, handling);
     this.#callOffs.push(() => queue.clear());
@@ -111,16 +112,30 @@ export class ResponsesSocket {
     this.#silence.begin();
   }
 
-  async #received(message: Message): Promise<void> {
-    const event = eventOf(await parsedMessage(this.#call, message));
-    const asked = event === null ? null : askedResponse(event);
-    if (asked === null) this.#tell(new GatewayError("invalid_json"));
-    else if ("param" in asked) this.#tell(fieldError(asked));
-    else {
-      const bytes = typeof message === "string" ? message.length : message.byteLength;
-      const free = this.#waiting < LIMITS.realtimeResponses ? this.#share.reserve(bytes) : null;
-      if (free === null) this.#tell(new GatewayError("realtime_backlog"), asked.lane);
-      else this.#enter(asked, free);
+  /** Memory for a message; null: the tenant has none, which its client is told. */
+  #reserved(bytes: number): (() => void) | null {
+    const free = this.#share.reserve(bytes);
+    if (free === null) this.#tell(new GatewayError("realtime_backlog"));
+    return free;
+  }
+
+  async #received(message: Message, free: () => void): Promise<void> {
+    const asked = await this.#askedBy(message, free);
+    if (asked instanceof GatewayError) this.#tell(asked);
+    else if (this.#waiting >= LIMITS.realtimeResponses) this.#tell(new GatewayError("realtime_backlog"), asked.lane);
+    else return this.#enter(asked, free);
+    free();
+  }
+
+  async #askedBy(message: Message, free: () => void): Promise<AskedResponse | GatewayError> {
+    try {
+      const event = eventOf(await parsedMessage(this.#call, message));
+      const asked = event === null ? null : askedResponse(event);
+      if (asked === null) return new GatewayError("invalid_json");
+      return "param" in asked ? fieldError(asked) : asked;
+    } catch (error) {
+      free();
+      throw error;
     }
   }
 

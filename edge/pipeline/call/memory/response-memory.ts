@@ -44,9 +44,13 @@ export class ResponseShare {
     if (this.#sockets.delete(socket) && this.#sockets.size === 0) this.#leave();
   }
 
-  /** What it returns frees the bytes; null: they do not fit. `forget` is called when others need them. */
+  /**
+   * What it returns frees the bytes; null: they do not fit. `forget` is called when others need them. A small request needs memory
+   * of its tenant only, so that the large ones of others refuse none.
+   */
   reserve(bytes: number, forget: (() => void) | null = null): (() => void) | null {
-    const parts = [this.#own, this.#all].map((budget) => budget.open(forget !== null));
+    const isSmall = forget === null && bytes <= LIMITS.smallBody;
+    const parts = (isSmall ? [this.#own] : [this.#own, this.#all]).map((budget) => budget.open(forget !== null));
     const free = (): void => {
       for (const part of parts) part.close();
       this.#kept.delete(free);
