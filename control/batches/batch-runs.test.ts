@@ -48,13 +48,17 @@ afterAll(async () => {
   await control.close();
 });
 
-async function batchOf(models: readonly string[]): Promise<string> {
-  const { db } = control.ctx;
+async function newTenant(): Promise<string> {
   const made = await control.request("POST", "/api/v1/tenants", { name: `of-runs-${randomUUID()}` });
+  return ((await made.json()) as Tenant).id;
+}
+
+async function batchOf(models: readonly string[], tenantId?: string): Promise<string> {
+  const { db } = control.ctx;
   const [batch] = await db
     .insert(batches)
     .values({
-      tenant_id: ((await made.json()) as Tenant).id,
+      tenant_id: tenantId ?? (await newTenant()),
       key_id: randomUUID(),
       endpoint: "/v1/embeddings",
       input_file_id: randomUUID(),
@@ -79,4 +83,22 @@ it("a batch whose lines have a model each does not keep others from their turns"
     (at) => at !== -1,
   );
   expect(sent.indexOf("shared")).toBeLessThan(50);
+});
+
+it("a tenant with many batches keeps no other from its turns", async () => {
+  await control.ctx.db.delete(batches);
+  sent.length = 0;
+  const many = await newTenant();
+  for (let at = 0; at < 40; at += 1)
+    await batchOf(
+      Array.from({ length: 20 }, () => "other"),
+      many,
+    );
+  await batchOf(Array.from({ length: 20 }, () => "mine"));
+  await runs.tick();
+  await waitFor(
+    () => sent.filter((model) => model === "mine").length,
+    (count) => count === 20,
+  );
+  expect(sent.lastIndexOf("mine")).toBeLessThan(400);
 });

@@ -18,7 +18,15 @@ import { finishBatch, overBatch } from "./finish-batch.ts";
 import { judged } from "./judge-line.ts";
 import { LineMemory } from "./line-memory.ts";
 import type { LineResult, LineSender } from "./line-sender.ts";
-import { type ClaimedLine, claimLines, endLines, type LineEnd, sentLines, waitingModels } from "./line-store.ts";
+import {
+  type ClaimedLine,
+  claimLines,
+  endLines,
+  type LineEnd,
+  nextEnds,
+  sentLines,
+  waitingModels,
+} from "./line-store.ts";
 import { LineWindows } from "./line-windows.ts";
 import { type BatchRow, batches } from "./tables.ts";
 import { TenantTurns } from "./tenant-turns.ts";
@@ -55,8 +63,6 @@ const FIRST_LOOKS = 3;
 const CLAIMED_AT_ONCE = 16;
 /** Models of a batch whose lines are claimed in one turn. */
 const MODELS_A_TURN = 4;
-const ENDS_AT_ONCE = 100;
-const ENDS_MAX_CHARS = 4_000_000;
 const AGAIN_AFTER_MS = 500;
 const PRUNE_EVERY_MS = 60_000;
 /** Of each run of the job, for the results of all batches that end: what is left follows in the next run. */
@@ -75,7 +81,7 @@ export class BatchRuns {
   /** Runs of the job since this process has it. */
   #runs = 0;
   #prunedAtMs = Number.NEGATIVE_INFINITY;
-  /** Turns of batches that began: each begins with another one. */
+  /** Turns that began: each begins with another tenant and batch. */
   #turns = 0;
   readonly #memory = new LineMemory();
   #filling = false;
@@ -88,7 +94,7 @@ export class BatchRuns {
   readonly #pausedUntilMs = new Map<string, number>();
   #saving = false;
   /** What lines came to that is not stored yet. */
-  readonly #ends: LineEnd[] = [];
+  readonly #ends = new Set<LineEnd>();
   /** Requests of lines that this process sends or looks after, until what they came to is stored. */
   readonly #known = new Set<string>();
   /** Those that the last run of the job did not know. */
@@ -195,21 +201,32 @@ export class BatchRuns {
     return performance.now() < this.#ownedUntilMs && !this.#ending.signal.aborted;
   }
 
-  /** Sends lines while windows have room, in turns of the batches. */
+  /** Sends lines while windows have room, in turns of the tenants and of their batches. */
   async #fill(): Promise<void> {
     if (this.#filling) return;
     this.#filling = true;
     try {
       for (let sent = 1; sent > 0 && this.#isOwner; ) {
         sent = 0;
-        for (const batch of startingAt(this.#open, this.#turns++))
-          for (const cell of this.#options.sender.cells) sent += await this.#send(batch, cell);
+        const turn = this.#turns++;
+        const ofTenants = [...Map.groupBy(this.#open, ({ row }) => row.tenant_id).values()];
+        for (const own of startingAt(ofTenants, turn)) sent += await this.#sendOne(startingAt(own, turn));
       }
     } catch (error) {
       this.#failed({ event: "batch_lines_not_read" }, error);
     } finally {
       this.#filling = false;
     }
+  }
+
+  /** Sends lines of the first batch that may send any. */
+  async #sendOne(own: readonly OpenBatch[]): Promise<number> {
+    for (const batch of own) {
+      let sent = 0;
+      for (const cell of this.#options.sender.cells) sent += await this.#send(batch, cell);
+      if (sent > 0) return sent;
+    }
+    return 0;
   }
 
   async #send(batch: OpenBatch, cell: string): Promise<number> {
@@ -295,15 +312,15 @@ export class BatchRuns {
   }
 
   #save(end: LineEnd): void {
-    this.#ends.push(end);
+    this.#ends.add(end);
     if (!this.#saving) void this.#saveAll();
   }
 
   async #saveAll(): Promise<void> {
     const { ctx, store } = this.#options;
     this.#saving = true;
-    while (this.#ends.length > 0) {
-      const ends = this.#nextEnds();
+    while (this.#ends.size > 0) {
+      const ends = nextEnds(this.#ends);
       try {
         await endLines(ctx.db, ends);
       } catch (error) {
@@ -312,7 +329,7 @@ export class BatchRuns {
         await sleep(AGAIN_AFTER_MS);
         continue;
       }
-      this.#ends.splice(0, ends.length);
+      for (const end of ends) this.#ends.delete(end);
       const ids = ends.map(({ requestId }) => requestId);
       for (const id of ids) this.#known.delete(id);
       const kept = ids.map((id) => ({ hotKey: storeKeys.lineAnswer(id), text: null }));
@@ -320,15 +337,6 @@ export class BatchRuns {
       void this.#fill();
     }
     this.#saving = false;
-  }
-
-  #nextEnds(): readonly LineEnd[] {
-    let chars = 0;
-    const fits = this.#ends.slice(0, ENDS_AT_ONCE).findIndex(({ answer }) => {
-      chars += answer?.length ?? 0;
-      return chars > ENDS_MAX_CHARS;
-    });
-    return this.#ends.slice(0, fits === -1 ? ENDS_AT_ONCE : Math.max(1, fits));
   }
 
   /** Deletes files and batches that are older than usage rows are kept. */

@@ -7,11 +7,13 @@ import { TenantShares } from "./tenant-shares.ts";
 const HELD_MAX_CHARS = 64 * 1024 * 1024;
 /** What any answer counts, so that models of small answers need not be remembered. */
 const LEAST_CHARS = 64 * 1024;
+/** Lines of small answers that each tenant may always have under way. */
+const LEAST_LINES = 16;
 const FORGETS = 0.9;
 
 export class LineMemory {
   readonly #largest = new Map<string, number>();
-  readonly #held = new TenantShares(HELD_MAX_CHARS);
+  readonly #held = new TenantShares(HELD_MAX_CHARS, LEAST_LINES * LEAST_CHARS);
 
   /** How many more lines of a model a tenant may have under way. One always may: it is its answers that tell their size. */
   room(tenantId: string, model: string): number {

@@ -7,7 +7,7 @@ import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { piecesOf } from "./files/contents.ts";
 import { linesOf } from "./files/file-store.ts";
 import { finishBatch } from "./finish-batch.ts";
-import { claimLines, endLines, sentLines } from "./line-store.ts";
+import { claimLines, endLines, nextEnds, sentLines } from "./line-store.ts";
 import { batches, batchLines, files } from "./tables.ts";
 
 const LINES = 40;
@@ -61,6 +61,28 @@ it("takes no more lines than asked for, and ends each once", async () => {
   expect(await endLines(db, ends)).toBe(3);
   expect(await endLines(db, ends)).toBe(0);
   expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe(null);
+});
+
+it("stores small answers with the oldest one, which may be large, before other large ones", async () => {
+  const { db, batch } = await batchOf("in_progress");
+  const lines = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, upTo(4));
+  const large = JSON.stringify("\\\u0000".repeat(200_000));
+  const ends = lines.map((line, at) => ({
+    ...line,
+    state: "completed" as const,
+    status: 200,
+    answer: at < 2 ? large : `{"at":${at}}`,
+  }));
+  const first = nextEnds(ends);
+  const stored = await endLines(db, first);
+  const rows = await db.select().from(batchLines).where(eq(batchLines.batch_id, batch.id));
+  const answers = new Map(rows.map(({ n, answer }) => [n, answer]));
+  expect({ of: first.map(({ n }) => n), stored, answers: [1, 2, 3, 4].map((n) => answers.get(n)) }).toEqual({
+    of: [1, 3, 4],
+    stored: 3,
+    answers: [large, null, '{"at":2}', '{"at":3}'],
+  });
+  expect(nextEnds([])).toEqual([]);
 });
 
 it("takes as many lines as fit, and one of any size", async () => {

@@ -18,6 +18,10 @@ export interface LineEnd extends SentLine {
   readonly answer: string | null;
 }
 
+const ENDS_AT_ONCE = 100;
+/** Of an answer that waits for none that is larger. */
+const SMALL_ANSWER_CHARS = 40_000;
+
 interface RawLine {
   readonly batch_id: string;
   readonly n: number;
@@ -88,10 +92,23 @@ export async function sentLines(db: Database): Promise<readonly ClaimedLine[]> {
   return left.map(lineOf);
 }
 
-/** Stores what lines came to, with the counts of their batches. Returns the lines whose request was still the newest. */
+/** Those that are stored next: the oldest, and small ones behind it, so that these do not wait for all large ones before them. */
+export function nextEnds(waiting: Iterable<LineEnd>): readonly LineEnd[] {
+  const [oldest, ...others] = waiting;
+  const small = others.filter(({ answer }) => (answer?.length ?? 0) <= SMALL_ANSWER_CHARS);
+  return oldest === undefined ? [] : [oldest, ...small.slice(0, ENDS_AT_ONCE - 1)];
+}
+
+/**
+ * Stores what lines came to, with the counts of their batches. Returns the lines whose request was still the newest. Only the first
+ * may have a large answer.
+ */
 export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<number> {
+  const [first, ...others] = ends;
+  if (first === undefined) return 0;
+  // not within the JSON, which the database would have to read for a large answer
   const given = JSON.stringify(
-    ends.map(({ batchId, n, tries, requestId, state, status, answer }) => ({
+    [{ ...first, answer: null }, ...others].map(({ batchId, n, tries, requestId, state, status, answer }) => ({
       batch_id: batchId,
       n,
       tries,
@@ -107,7 +124,8 @@ export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<
         SELECT * FROM jsonb_to_recordset(${given}::jsonb)
           AS g(batch_id uuid, n integer, tries integer, request_id uuid, state text, status integer, answer text)
       ), ended AS (
-        UPDATE batch_lines l SET state = g.state, tries = g.tries, status = g.status, answer = g.answer,
+        UPDATE batch_lines l SET state = g.state, tries = g.tries, status = g.status,
+          answer = CASE WHEN g.request_id = ${first.requestId}::uuid THEN ${first.answer}::text ELSE g.answer END,
           body = CASE WHEN g.state = 'waiting' THEN l.body ELSE '' END
         FROM given g
         WHERE l.batch_id = g.batch_id AND l.n = g.n AND l.request_id = g.request_id AND l.state = 'sent'

@@ -103,6 +103,25 @@ describe("the window of a model", () => {
     });
   });
 
+  it("leaves each tenant 16 lines, however many others have theirs under way", () => {
+    const windows = new LineWindows(() => 0);
+    for (let tenant = 0; tenant < 12; tenant += 1) {
+      for (let at = 0; at < 300; at += 1) {
+        const queue = { ...QUEUE, tenantId: `${tenant}`, batchId: `${tenant} ${at}` };
+        for (let room = windows.room(queue); room > 0; room -= 1) windows.sent(queue, 100);
+      }
+    }
+    let lines = 0;
+    for (let at = 0; at < 20; at += 1) {
+      const queue = { ...QUEUE, tenantId: "last", batchId: `${at}` };
+      for (let room = windows.room(queue); room > 0; room -= 1) {
+        windows.sent(queue, 100);
+        lines += 1;
+      }
+    }
+    expect(lines).toBe(16);
+  });
+
   it("is forgotten when its lines have ended, and not while it is shut", () => {
     let nowMs = 0;
     const windows = new LineWindows(() => nowMs);

@@ -9,6 +9,8 @@ const FIRST = 2;
 const MOST = 128;
 /** All windows together. */
 const MOST_IN_ALL = 512;
+/** Of each tenant, whatever others have under way. */
+const LEAST_LINES = 16;
 /** Bytes of all lines of a cell: its Workers hold those that wait for a slot. */
 const MOST_BYTES = 16 * 1024 * 1024;
 /** Of each tenant in a cell, whatever others have there: small lines need none of the memory of Workers. */
@@ -38,7 +40,7 @@ interface LineWindow {
 export class LineWindows {
   readonly #windows = new Map<string, LineWindow>();
   readonly #nowMs: () => number;
-  readonly #lines = new TenantShares(MOST_IN_ALL);
+  readonly #lines = new TenantShares(MOST_IN_ALL, LEAST_LINES);
   readonly #bytesOfCells = new Map<string, TenantShares>();
 
   constructor(nowMs: () => number) {

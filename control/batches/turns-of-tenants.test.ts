@@ -109,10 +109,12 @@ it("a file is read when the first one of another tenant has been read", async ()
   for (let at = 0; at < 4; at += 1) await validating(many, 300);
   const last = await validating(await newTenant(), 5);
   const runs = newRuns();
-  await runs.tick();
   const read = eq(batches.status, "in_progress");
   await waitFor(
-    async () => await db.$count(batches, read),
+    async () => {
+      await runs.tick();
+      return await db.$count(batches, read);
+    },
     (count) => count === 5,
   );
   runs.end();

@@ -81,6 +81,7 @@ export const batchLineSchema = z.object({
         .max(KNOWN_NAME_MAX, `must be at most ${KNOWN_NAME_MAX} characters`)
         .refine(isStorable, NOT_STORABLE),
       stream: z.literal(false, { error: "must not be true in a batch" }).nullish(),
+      background: z.literal(false, { error: "must not be true in a batch" }).nullish(),
     },
     { error: "must be an object" },
   ),
