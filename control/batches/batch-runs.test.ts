@@ -77,9 +77,11 @@ it("a batch whose lines have a model each does not keep others from their turns"
   const many = await batchOf(Array.from({ length: 800 }, (_, at) => `unknown-${at}`));
   await batchOf(["shared"]);
   expect((await waitingModels(control.ctx.db, many)).length).toBeLessThan(500);
-  await runs.tick();
   await waitFor(
-    () => sent.indexOf("shared"),
+    async () => {
+      await runs.tick();
+      return sent.indexOf("shared");
+    },
     (at) => at !== -1,
   );
   expect(sent.indexOf("shared")).toBeLessThan(50);
@@ -95,9 +97,11 @@ it("a tenant with many batches keeps no other from its turns", async () => {
       many,
     );
   await batchOf(Array.from({ length: 20 }, () => "mine"));
-  await runs.tick();
   await waitFor(
-    () => sent.filter((model) => model === "mine").length,
+    async () => {
+      await runs.tick();
+      return sent.filter((model) => model === "mine").length;
+    },
     (count) => count === 20,
   );
   expect(sent.lastIndexOf("mine")).toBeLessThan(400);
