@@ -189,7 +189,7 @@ describe("the objects that a body names", () => {
         { role: "user", content: [{ type: "text", text: said }, said] },
         { role: "assistant", content: null, reasoning_content: said, thinking: said, refusal: said },
         { role: "assistant", tool_calls: [{ id: said, function: { name: "f", arguments: `{"path":"${said}"}` } }] },
-        { role: "assistant", tool_calls: [{ function: { name: "f", arguments: { path: said, list: texts } } }] },
+        { role: "assistant", tool_calls: [{ function: { name: "f", arguments: { path: said, image: "/x.png" } } }] },
         { role: "assistant", tool_calls: [{ name: "f", parameters: { url: said, path: said } }] },
         { role: "assistant", content: [{ type: "tool_use", input: { path: said, url: said } }] },
         { role: "tool", content: said },

@@ -52,12 +52,12 @@ const IDS: ReadonlyMap<string, string> = new Map(
 );
 /** Fields whose object has the id as its `id`. */
 const OBJECTS: ReadonlySet<string> = new Set(["conversation", "container", "prompt", "audio"]);
-const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema"]);
+const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema", "arguments"]);
 /** What has such parameters is a tool, or a call of one. */
 const TOOL = /^(?:tool|function)/;
 /** Data of the client's own in which a setting may begin like the place of a file. */
 const OWN_SETTINGS: ReadonlySet<string> = new Set(
-  "arguments args input_examples json_schema guided_json json structured_outputs structural_tag chat_template_kwargs variables documents attributes structured_content action operation citations annotations examples properties".split(
+  "args input_examples json_schema guided_json json structured_outputs structural_tag chat_template_kwargs variables documents attributes structured_content action operation citations annotations examples properties".split(
     " ",
   ),
 );
