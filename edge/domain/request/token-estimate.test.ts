@@ -92,7 +92,7 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
     [{ sampling_params: { max_tokens: 900 }, max_tokens: 1 }, 900],
     [{ vllm_xargs: { max_completion_tokens: "900" } }, 900],
     [{ max_tokens: 1, parameters: { max_new_tokens: "9_00" } }, 900],
-    [{ max_tokens: 1, parameters: { max_new_tokens: "٩" } }, 2 ** 53 - 1],
+    [{ max_tokens: 1, parameters: { max_new_tokens: "٩" } }, 2_147_483_647],
     [{ max_tokens: 1, parameters: { max_new_tokens: "" } }, 1],
     [{ max_tokens: 1000, parameters: { best_of: "1_0" } }, 10_000],
     [{ metadata: { max_new_tokens: 900 }, max_tokens: 1 }, 1],
