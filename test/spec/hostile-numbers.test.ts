@@ -217,6 +217,26 @@ describe("n", () => {
     },
   );
 
+  it("under another name is refused alike in JSON, also in a list of any length", async () => {
+    const minted = await mint();
+    const inBody = (count: string) => `{"model":"${minted.model.model_name}","prompt":"p",${count}}`;
+    const long = `"num_images":${"[".repeat(55)}${"1,".repeat(1_000_000)}1${"]".repeat(55)}`;
+    for (const count of ['"num_images":"1_0"', '"num_images":1e15', '"num_images":{"value":10}', long]) {
+      const response = await post(minted, "/v1/images/generations", inBody(count));
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { code: "validation_failed", param: "num_images" } },
+      });
+    }
+    expect(upstream.seen(minted.mark)).toEqual([]);
+    const response = await post(minted, "/v1/images/generations", inBody('"num_images":"10"'));
+    await response.text();
+    expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
+      status_code: 200,
+      cost_usd: 0.4,
+    });
+  });
+
   it.each([
     ["0", "n"],
     ["1001", "n"],

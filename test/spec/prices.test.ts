@@ -55,6 +55,7 @@ const REPORTS: Record<string, object> = {
     },
   },
   "x.wav": { text: "hello", usage: { type: "duration", seconds: 90 } },
+  "verbose.wav": { text: "hello", duration: "7200.5", segments: [] },
 };
 
 beforeAll(async () => {
@@ -91,12 +92,16 @@ it("bills each part at its own price, and at the plain price without one", async
   expect(await chat("anthropic")).toBe(0.2 + 0.08 + 1);
   expect(await chat("boastful")).toBe(0.001);
 
-  const form = new FormData();
-  form.set("model", minted.model.model_name);
-  form.set("file", new File(["x"], "x.wav"));
-  const headers = { authorization: `Bearer ${minted.secret}` };
-  const init = { method: "POST", headers, body: form };
-  expect(await costOf(await fetch(`${gateway.proxyUrl}/v1/audio/transcriptions`, init))).toBe(0.18);
+  const heard = async (file: string): Promise<number> => {
+    const form = new FormData();
+    form.set("model", minted.model.model_name);
+    form.set("file", new File(["x"], file));
+    const headers = { authorization: `Bearer ${minted.secret}` };
+    const init = { method: "POST", headers, body: form };
+    return await costOf(await fetch(`${gateway.proxyUrl}/v1/audio/transcriptions`, init));
+  };
+  expect(await heard("x.wav")).toBe(0.18);
+  expect(await heard("verbose.wav")).toBe(14.401);
 
   const { upstream_model, api_base } = minted.model;
   const plain = { cached_input_cost_per_token: null, reasoning_output_cost_per_token: null };

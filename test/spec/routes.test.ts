@@ -35,6 +35,33 @@ async function rowOf(minted: Minted, response: Response): Promise<UsageLog> {
 
 const text = "x".repeat(40);
 
+it("a place of the upstream's own files reaches no upstream, and texts that speak of one do", async () => {
+  const minted = await mint();
+  const own = "file:///etc/passwd";
+  const said = (part: object) => ({ messages: [{ role: "user", content: [part] }] });
+  for (const [path, body, param] of [
+    ["/v1/images/generations", { prompt: "p", parameters: { image: own } }, "image"],
+    ["/v1/images/generations", { prompt: "p", mask_image: own }, "mask_image"],
+    ["/v1/audio/speech", { input: "x", voice: own }, "voice"],
+    ["/v1/chat/completions", said({ type: "image_url", image_url: { url: "/etc/x.png" } }), "url"],
+  ] as const) {
+    const response = await send(minted, path, { model: minted.model.model_name, ...body });
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 404,
+      body: { error: { code: "object_not_found", param } },
+    });
+  }
+  expect(upstream.seen(minted.mark)).toEqual([]);
+  for (const [path, body] of [
+    ["/v1/images/generations", { prompt: own, image: "/9j/4AAQSkZJRg==" }],
+    ["/v1/chat/completions", said({ type: "text", text: own })],
+  ] as const) {
+    const response = await send(minted, path, { model: minted.model.model_name, ...body });
+    await response.text();
+    expect({ path, status: response.status }).toEqual({ path, status: 200 });
+  }
+});
+
 describe("a JSON route", () => {
   mainRows(6)<[string, object, Partial<UsageLog>]>([
     [

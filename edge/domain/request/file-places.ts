@@ -1,4 +1,6 @@
-/** Where a body has files: their places, or their bytes. */
+/** Where a body has files: their places, or their bytes (docs/rules/routes.md#places-of-files). */
+import type { BytePieces, Span } from "../wire/bytes/byte-pieces.ts";
+import { stringStartAt } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
 
 /** Members whose text, or list of texts, is a place or bytes of a file; no text for models, in the rules of guardrails. */
@@ -8,39 +10,93 @@ export const FILE_MEMBERS: readonly string[] =
   );
 /** Also without underscores, as JSON of protocol buffers may write them. */
 const PLACES: ReadonlySet<string> = new Set(
-  [...FILE_MEMBERS, "file_uri", "audio_data", "video_data", "video_embeds"].flatMap((name) => [
-    name,
-    name.replaceAll("_", ""),
-  ]),
+  [...FILE_MEMBERS, "file_uri", "video_embeds", "input_reference"].map((name) => name.replaceAll("_", "")),
 );
 /** A member of one of these, too, is bytes, or a place. */
 const DATA = "data";
 const WITH_DATA = /audio|image|video|file|source/;
+/** Names of media that servers also read from a path of their disk. */
+const MEDIA = /(?:image|img|audio|video|mask|wav)s?(?:ur[il]|path|data)?s?\d*$|^(?:fileur[il]|inputreference)$/;
+/** The same where the member above says that it has a medium: other URLs are links. */
+const IN_MEDIUM: ReadonlySet<string> = new Set(["url", "uri", "path"]);
+const WITH_MEDIUM = /audio|image|video|file|mask|^(?:|source|contents?|messages|input)$/;
+
+/** Texts that a model reads, words and names that a client chooses: they may begin like a place. */
+const TEXTS: ReadonlySet<string> = new Set(
+  "abstract answer answers arguments assistant badwords begin bias body cachesalt caption choice choices chunk chunks code command commands comment const content contents context contexts corpus default description diff document documents documenttitle ebnf end enum error expected function grammar guidedchoice guidedgrammar guidedregex hotwords hypothesis input inputprefix inputs inputsuffix instruction instructions items keyword keywords line lines logs lyrics message messages model note output outputs parts passage passages patch pattern preamble prediction prefix queries query question questions quote quotes reason reasoning reasoningcontent refusal reply response responses result results role safetyidentifier sentence sentences snippet stderr stdout stop stopsequences stopstrings string strings suffix summary system systeminstruction tag tags template thinking thought title token tokens transcript transcription triggers type user value".split(
+    " ",
+  ),
+);
+const LIKE_TEXTS =
+  /(?:text|sentence|label|name|id|key|regex|template)s?\d*$|^(?:negative|system)?prompts?\d*$|^data\d+$/;
 
 /** Longest start of a text that is looked at, in bytes: every character of a scheme may be escaped. */
-export const SCHEME_MAX_BYTES = 128;
+const START_BYTES = 128;
+/** The first bytes of a text with such a scheme, as characters: escaped or not, after blanks of any kind. */
+const WORTH_BYTES = 5;
+const WORTH = /^(?:[\\\s\u0080-\u00ff]|file:|gs:|s3:|[fgs].*\\)/i;
 /** What parsers of URLs drop: at the start, and anywhere. */
 const DROPPED = /^[\0-\u0020\s]+|[\t\n\r]/g;
 /** Schemes that the upstream reads with its own rights: from its disk, or from a bucket of its account. */
 const OWN = /^(?:file|gs|s3):/i;
-/** As long as the longest of them. */
-const OWN_LENGTH = "file:".length;
+/** Elsewhere than at the place of a file, only with the path that follows. */
+const OWN_URL = /^(?:file|gs|s3):[/\\%]/i;
+/** As long as the longest start of them. */
+const OWN_LENGTH = "file:/".length;
+/** A path of the upstream's disk: from its root, a home, or upwards. */
+const PATH = /^(?:[/\\~.]|[^:]*[/\\]\.\.[/\\])/;
+/** Bytes in base64, which may begin with a slash: those of a JPEG image do, and none in a text longer than a path is one. */
+const BASE64 = /^[\w+/=-]*$/;
+const JPEG = "/9j/";
+const PATH_MAX_BYTES = 4_096;
 
-/** Whether the last of these names is that of a file's place; `above`: the name of what it is a member of. */
-export function isPlaceName(name: string, above: string): boolean {
-  return PLACES.has(name) || (name === DATA && WITH_DATA.test(above));
+/**
+ * What a text with a name may be: the `path` of a file, another `place` of one or its bytes, a `setting`, which may be a URL;
+ * null: a text for a model, or a name of the client's own.
+ */
+export type PlaceUse = "path" | "place" | "setting" | null;
+
+/** `above`: the name of what the text is a member of. Both are folded ({@link foldedName}). */
+export function placeUse(name: string, above: string): PlaceUse {
+  if (TEXTS.has(name)) return null;
+  const known = name.replaceAll(/[\s_-]/g, "");
+  if (MEDIA.test(known) || (IN_MEDIUM.has(known) && WITH_MEDIUM.test(above))) return "path";
+  if (PLACES.has(known) || (known === DATA && WITH_DATA.test(above))) return "place";
+  return TEXTS.has(known) || LIKE_TEXTS.test(known) ? null : "setting";
 }
 
-/** Whether a place that starts so is one of the upstream's own, or may be: of a `cut` one the scheme may not have come. */
-export function isOwnPlaceText(start: string, cut: boolean): boolean {
-  const text = start.replace(DROPPED, "");
-  return OWN.test(text) || (cut && text.length < OWN_LENGTH);
-}
-
-/** Whether the field of a form, such as `image[0][url]`, is the place of a file. */
-export function isPlaceField(name: string): boolean {
+/** {@link placeUse} of a field of a form, such as `image[0][url]`. */
+export function fieldPlaceUse(name: string): PlaceUse {
   const steps = foldedName(name)
-    .split(/[^a-z_]+/)
-    .filter((step) => step !== "");
-  return isPlaceName(steps.at(-1) ?? "", steps.at(-2) ?? "");
+    .split(/[^a-z_\d]+/)
+    .filter((step) => /\D/.test(step));
+  return placeUse(steps.at(-1) ?? "", steps.at(-2) ?? "");
+}
+
+/**
+ * Whether a text of so many `bytes` that starts so is a place of the upstream's own, or may be: of a long one the scheme may not
+ * have come.
+ */
+export function isOwnPlace(use: PlaceUse, start: string, bytes: number): boolean {
+  const text = start.replace(DROPPED, "");
+  if (bytes > START_BYTES && text.length < OWN_LENGTH) return use !== null;
+  if (use === "path" && PATH.test(text) && !isBase64(text, bytes)) return true;
+  return use === "setting" ? OWN_URL.test(text) : use !== null && OWN.test(text);
+}
+
+function isBase64(start: string, bytes: number): boolean {
+  return BASE64.test(start) && (start.startsWith(JPEG) || bytes > PATH_MAX_BYTES);
+}
+
+/** Whether a string of a document is such a place. */
+export function isOwnPlaceAt(document: BytePieces, use: PlaceUse, span: Span): boolean {
+  if (use === null) return false;
+  const first = document.slice(span.start + 1, Math.min(span.start + 1 + WORTH_BYTES, span.end));
+  if (use !== "path" && !WORTH.test(String.fromCharCode(...first))) return false;
+  return isOwnPlace(use, stringStartAt(document, span, START_BYTES), span.end - span.start);
+}
+
+/** The start of the value of a form's field. */
+export function placeStartIn(value: Uint8Array): string {
+  return new TextDecoder().decode(value.subarray(0, START_BYTES));
 }

@@ -3,41 +3,76 @@
  * in the body and in what servers merge into it. It is read in the client's own bytes, so that of a name that comes twice both
  * count; of several numbers the largest counts: an upstream could use any of them.
  */
-import { saturated } from "../../../shared/money/amount.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces } from "../wire/bytes/byte-pieces.ts";
-import { type JsonPath, pathUnitsOf, stringAt, stringPlaces } from "../wire/json/string-places.ts";
+import { type JsonPath, stringPlaces, stringStartAt } from "../wire/json/string-places.ts";
+import { printable } from "../wire/text/printable.ts";
+import { type FieldFault, foldedName, numberTextFault } from "./client-fields.ts";
 import { isCutName, isHolder, squashed, stepsOf } from "./steering-fields.ts";
 
 /** As servers call it: OpenAI; SGLang, vLLM. */
 const COUNTS: ReadonlySet<string> = new Set(
   ["n", "num_outputs_per_prompt", "num_images_per_prompt", "num_images"].map(squashed),
 );
+/** The field whose bounds each of them has. */
+const BOUNDED = "n";
+/** No body says it more often, each time in a few bytes. */
+const TIMES_MAX = 16;
+const NUMBER_MAX_BYTES = 64;
+/** The longest name in an error, in characters. */
+const NAME_MAX = 64;
+/** With these begins a value that is neither a number, nor a text, nor null. */
+const NO_NUMBER = "{[tf";
 
-/** Whether the field of a form, such as `sampling_params[n]`, says how many images there are. */
+/** Whether the field, such as `num_images` or `sampling_params[n]`, says how many images there are. */
 export function isImageCount(name: string): boolean {
-  return isCount(stepsOf(name));
+  return isCount([name]);
 }
 
-/** At least 1. */
-export function* imageCount(pieces: readonly Uint8Array[]): Steps<number> {
+/** At least 1; or the fault of the first number that is none. */
+export function* imageCount(pieces: readonly Uint8Array[]): Steps<number | FieldFault> {
   const document = new BytePieces(pieces);
-  const isWanted = (path: JsonPath): boolean => isCount(path.filter((step) => typeof step === "string"));
+  let [most, times]: [number, number] = [1, 0];
+  let fault: FieldFault | null = null;
+  const isWanted = (path: JsonPath): boolean => {
+    if (fault !== null || !isCount(path)) return false;
+    times += 1;
+    if (times > TIMES_MAX)
+      fault = { param: nameOf(path), message: "a body must not say so often how many images it asks for" };
+    return fault === null;
+  };
   const places = yield* stringPlaces(
     pieces,
     (path, isName) => !isName && isWanted(path),
-    () => undefined,
+    (path, byte) => {
+      if (NO_NUMBER.includes(String.fromCharCode(byte)) && isWanted(path))
+        fault = numberTextFault(nameOf(path), "", BOUNDED);
+    },
     isWanted,
   );
-  let most = 1;
-  for (const { path, span } of places) {
-    yield pathUnitsOf(path);
-    most = Math.max(most, saturated(Number(yield* stringAt(document, span))));
+  for (const { path, span, isName: isNumber } of places) {
+    const written = stringStartAt(document, span, NUMBER_MAX_BYTES);
+    // a number may be written with a fraction or an exponent
+    const text = isNumber ? `${Number(written)}` : written;
+    fault ??= numberTextFault(nameOf(path), text, BOUNDED);
+    most = Math.max(most, Number(text));
   }
-  return most;
+  return fault ?? most;
 }
 
-function isCount(steps: readonly string[]): boolean {
-  const last = steps.at(-1);
-  return last !== undefined && (COUNTS.has(squashed(last)) || isCutName(last)) && steps.slice(0, -1).every(isHolder);
+/** Whether the name at the end of the path is that of a number of images; elements of a list count like the list. */
+function isCount(path: JsonPath): boolean {
+  const last = stepsIn(path.findLast((step) => typeof step === "string")).at(-1);
+  if (last === undefined || !(COUNTS.has(squashed(last)) || isCutName(last))) return false;
+  const steps = path.flatMap(stepsIn);
+  return steps.slice(0, -1).every((step) => isHolder(step) || isCutName(step));
+}
+
+/** The names in a step; in JSON as well, one such as `num_images[0]` has several to some servers. */
+function stepsIn(step: string | number | undefined): readonly string[] {
+  return typeof step === "string" ? stepsOf(foldedName(step)) : [];
+}
+
+function nameOf(path: JsonPath): string {
+  return printable(path.filter((step) => typeof step === "string").join("."), NAME_MAX);
 }

@@ -96,8 +96,122 @@ describe("the objects that a body names", () => {
     { image_data: ["file:///x"] },
     { audio_data: "file:///x" },
     { videoData: "file:///x" },
+    { parameters: { image: "file:///x" } },
+    { parameters: { sampling_params: { image_data: ["file:///x"] } } },
+    { mask_image: "file:///x" },
+    { image_urls: ["file:///x"] },
+    { input_reference: "file:///x" },
+    { messages: [{ role: "user", content: "hi", videos: ["file:///x"] }] },
+    { messages: [{ content: [{ type: "image", path: "file:///x" }] }] },
+    { messages: [{ content: [{ type: "image", source: "file:///x" }] }] },
+    { references: [{ audio_path: "file:///x", text: "hi" }] },
+    { data: { data: "file:///x", data_format: "url" } },
+    { voice: "file:///x" },
+    { some: { setting: ["file:///x"] } },
   ])("are places of files wherever servers read such: %j", (body) => {
     expect(namedBy(body)).toEqual({ lookedUp: ["file:///x"], withContent: [] });
+  });
+
+  it.each([
+    "/etc/passwd",
+    "/data/other/x.png",
+    "//host/x.png",
+    "~/x.png",
+    "~root/x",
+    "../x.png",
+    "./x.png",
+    "\\\\host\\x.png",
+    "a/../../x.png",
+    "/9j/../x.png",
+    "/9j/4AAQ.png",
+    " /x",
+    `/${"a/".repeat(3_000)}b.png`.replace("a/a", "a/./a"),
+  ])("are paths in fields of media, which servers also open: %j", (path) => {
+    const bodies = [
+      { image_data: path },
+      { images: [path] },
+      { messages: [{ content: [{ image_url: { url: path } }] }] },
+      { messages: [{ content: [{ type: "image", path }] }] },
+      { parameters: { ref_audio: path } },
+      { mask_url: path, url: path },
+    ];
+    const lookedUp = [path.slice(0, 4_096)];
+    for (const body of bodies) expect(namedBy(body)).toEqual({ lookedUp, withContent: [] });
+  });
+
+  it.each([
+    ["a JPEG image", "/9j/4AAQSkZJRgABAQ"],
+    ["a long JPEG image", `/9j/${"Ab+/".repeat(2_000)}=`],
+    ["sound", `//uQxAAA${"Ab+/".repeat(2_000)}`],
+    ["a URL", "https://a.test/../x.png"],
+    ["a file of no place", "x..png"],
+  ])("are no paths where %s stands", (_, image) => {
+    expect(namedBy({ image, images: [image], image_url: { url: image }, audio: image })).toEqual({
+      lookedUp: [],
+      withContent: [],
+    });
+  });
+
+  it("are no paths where the field is none of a medium, or has bytes only", () => {
+    const path = "/docs/a.html";
+    const body = {
+      input_audio: { data: "//uQxAAA", format: "mp3" },
+      image_embeds: "/wAA",
+      documents: [{ url: path, path }],
+      citations: [{ url: path }],
+      prompt: path,
+      text: "~",
+      messages: [{ role: "user", content: [{ type: "text", text: "../x" }], operation: { path: "/src/a.ts" } }],
+    };
+    expect(namedBy(body)).toEqual({ lookedUp: [], withContent: [] });
+  });
+
+  it("are none in texts that speak of such", () => {
+    const said = "file:///etc/passwd is a file, s3://b/a is another";
+    const texts = [said, `gs://b ${said}`, ` \n${said}`];
+    const schema = { type: "object", properties: { at: { default: said, enum: texts, description: said } } };
+    const body = {
+      prompt: texts,
+      negative_prompt: said,
+      suffix: said,
+      instructions: said,
+      system: [{ type: "text", text: said }],
+      input: [said, { role: "user", content: [{ type: "input_text", text: said }] }],
+      inputs: said,
+      query: said,
+      documents: [said, { text: said, source: said, data: said, at: [said] }],
+      text_1: texts,
+      data_1: texts,
+      items: texts,
+      contents: [{ parts: [said] }],
+      messages: [
+        { role: "system", content: said, name: said },
+        { role: "user", content: [{ type: "text", text: said }, said] },
+        { role: "assistant", content: null, reasoning_content: said, thinking: said, refusal: said },
+        { role: "assistant", tool_calls: [{ id: said, function: { name: "f", arguments: `{"path":"${said}"}` } }] },
+        { role: "assistant", tool_calls: [{ function: { name: "f", arguments: { path: said, image: "/x.png" } } }] },
+        { role: "assistant", tool_calls: [{ name: "f", parameters: { url: said, path: said } }] },
+        { role: "assistant", content: [{ type: "tool_use", input: { path: said, url: said } }] },
+        { role: "tool", content: said },
+        { role: "user", content: [{ type: "tool_result", content: [{ type: "text", text: said }] }] },
+      ],
+      output: [{ stdout: said, stderr: said }],
+      input_extra: [{ filename: said, text: said }],
+      tools: [
+        { type: "function", function: { name: "f", description: said, parameters: schema } },
+        { name: "g", input_schema: schema, input_examples: [{ path: said }] },
+      ],
+      functions: [{ name: "f", parameters: schema }],
+      response_format: { json_schema: { name: "s", schema } },
+      guided_json: schema,
+      structured_outputs: { json: schema, choice: texts },
+      chat_template_kwargs: { any: said },
+      prediction: { type: "content", content: said },
+      stop: texts,
+      user: said,
+      metadata: { at: said },
+    };
+    expect(namedBy(body)).toEqual({ lookedUp: [], withContent: [] });
   });
 
   it.each([

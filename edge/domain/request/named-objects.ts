@@ -6,9 +6,9 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
-import { type JsonPath, pathUnitsOf, stringAt, stringPlaces, stringStartAt } from "../wire/json/string-places.ts";
+import { type JsonPath, pathUnitsOf, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
-import { isOwnPlaceText, isPlaceField, isPlaceName, SCHEME_MAX_BYTES } from "./file-places.ts";
+import { fieldPlaceUse, isOwnPlaceAt, type PlaceUse, placeUse } from "./file-places.ts";
 import { isHolder, stepsOf } from "./steering-fields.ts";
 
 /** An object that is named. */
@@ -52,7 +52,15 @@ const IDS: ReadonlyMap<string, string> = new Map(
 );
 /** Fields whose object has the id as its `id`. */
 const OBJECTS: ReadonlySet<string> = new Set(["conversation", "container", "prompt", "audio"]);
-const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema"]);
+const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema", "arguments"]);
+/** What has such parameters is a tool, or a call of one. */
+const TOOL = /^(?:tool|function)/;
+/** Data of the client's own in which a setting may begin like the place of a file. */
+const OWN_SETTINGS: ReadonlySet<string> = new Set(
+  "args input_examples json_schema guided_json json structured_outputs structural_tag chat_template_kwargs variables documents attributes structured_content action operation citations annotations examples properties".split(
+    " ",
+  ),
+);
 /** The types of items that an upstream looks up by their id when they come without what they contain. */
 const LOOKED_UP: ReadonlySet<string | undefined> = new Set([
   undefined,
@@ -80,7 +88,7 @@ export function* namedObjects(pieces: readonly Uint8Array[], most: number): Step
   const document = new BytePieces(pieces);
   let count = 0;
   const places = yield* stringPlaces(pieces, (path, isName, span) => {
-    if (isName || count > most || (fieldOf(path) === null && !isOwnPlace(document, path, span))) return false;
+    if (isName || count > most || (fieldOf(path) === null && !isPlace(document, path, span))) return false;
     count += 1;
     return true;
   });
@@ -120,15 +128,17 @@ function* lookedUpItems(
     if (folded(path[0]) !== "input") return false;
     const last = folded(path.at(-1));
     if (isName || last === "type") {
+      if (last !== "type" && !CONTENTS.has(last)) return false;
       const key = keyOf(path, path.length - 1);
-      if (!keys.has(key) || !(last === "type" || CONTENTS.has(last))) return false;
+      if (!keys.has(key)) return false;
       if (!isName) types.set(key, end - start > TYPE_MAX_BYTES ? "" : textOf(document.slice(start, end)));
       else if (names.has(`${last} ${key}`)) references.add(key);
       else names.add(`${last} ${key}`);
       if (types.get(key) === "item_reference") references.add(key);
     } else if (end - start > '""'.length) {
       const at = itemSteps(path);
-      if (CONTENTS.has(folded(path[at]))) complete.add(keyOf(path, at));
+      const key = keyOf(path, at);
+      if (keys.has(key) && CONTENTS.has(folded(path[at]))) complete.add(key);
     }
     return false;
   });
@@ -145,9 +155,9 @@ export function isObjectField(name: string): boolean {
   return !OWN_DATA.has(first) && [first, ...rest].some((step) => IDS.has(step));
 }
 
-/** Whether the field of a form is the place of a file, which must be none of the upstream's own. */
-export function isFilePlaceField(name: string): boolean {
-  return !OWN_DATA.has(stepsOf(foldedName(name))[0] ?? "") && isPlaceField(name);
+/** What the text of a form's field may be as the place of a file, which must be none of the upstream's own. */
+export function placeUseOfField(name: string): PlaceUse {
+  return OWN_DATA.has(stepsOf(foldedName(name))[0] ?? "") ? null : fieldPlaceUse(name);
 }
 
 /** The field that a text at this place is an id of; `input` for items, null for none. */
@@ -166,11 +176,12 @@ function fieldOf(path: JsonPath): string | null {
 }
 
 /** Whether a text is the place of a file of the upstream's own: on its disk, or in a bucket of its account. */
-function isOwnPlace(document: BytePieces, path: JsonPath, span: Span): boolean {
+function isPlace(document: BytePieces, path: JsonPath, span: Span): boolean {
   const at = path.findLastIndex((step) => typeof step === "string");
   const above = path.findLast((step, nth) => nth < at && typeof step === "string");
-  if (!isPlaceName(folded(path[at]), folded(above)) || isOwnData(path, at)) return false;
-  return isOwnPlaceText(stringStartAt(document, span, SCHEME_MAX_BYTES), span.end - span.start > SCHEME_MAX_BYTES);
+  const use = placeUse(folded(path[at]), folded(above));
+  if (!isOwnPlaceAt(document, use, span) || isOwnData(path, at)) return false;
+  return use !== "setting" || !path.some((step) => OWN_SETTINGS.has(folded(step)));
 }
 
 /** Whether a member is one of the request: its own, or of something that has such. */
@@ -184,9 +195,13 @@ function isOwnData(path: JsonPath, end: number): boolean {
     if (at >= end) return false;
     const name = folded(step);
     // a JSON schema has no such names of its own; an object as `input` of an item has the arguments of a tool
-    if (name === "parameters") return !isNaming(folded(path[at + 1]));
+    if (name === "parameters") return isOfTool(path, at) && !isNaming(folded(path[at + 1]));
     return OWN_DATA.has(name) || (name === "input" && at > 0 && typeof path[at + 1] === "string");
   });
+}
+
+function isOfTool(path: JsonPath, end: number): boolean {
+  return path.some((step, at) => at < end && TOOL.test(folded(step)));
 }
 
 function isNaming(name: string): boolean {

@@ -73,10 +73,15 @@ function promptsOf(name: string, value: unknown): number {
   return isBatch ? value.length : 0;
 }
 
-/** Some servers take a text for a number. NaN: it is neither. */
+/**
+ * Some servers take a text for a number, also with signs and digits of which only they know how to read them: then it may be any
+ * number. NaN: it is neither.
+ */
 function numberOf(value: unknown): number {
-  const isText = typeof value === "string" && value.trim() !== "" && value.length <= NUMBER_MAX;
-  return typeof value === "number" ? value : isText ? Number(value) : Number.NaN;
+  if (typeof value === "number") return value;
+  if (typeof value !== "string" || value.length > NUMBER_MAX || !/\p{Nd}/u.test(value)) return Number.NaN;
+  const number = Number(value.replaceAll("_", ""));
+  return Number.isNaN(number) ? Number.POSITIVE_INFINITY : number;
 }
 
 function namesOf(names: readonly string[]): ReadonlySet<string> {

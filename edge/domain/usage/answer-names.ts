@@ -180,6 +180,11 @@ export function isCountName(member: number): boolean {
   return member >= Name.InputCount;
 }
 
+/** Whether a count with this name is a time. */
+export function isTime(member: number): boolean {
+  return member === Name.Seconds || member === Name.Duration;
+}
+
 /** Where the scan stands: numbers of objects and lists that are open. */
 interface CountPlace {
   readonly depth: number;

@@ -33,6 +33,7 @@ import {
   isObjectId,
   isReport,
   isSealed,
+  isTime,
   NAMES,
   Name,
 } from "./answer-names.ts";
@@ -316,7 +317,7 @@ export class AnswerScan {
     const [text, name] = [this.#number, this.#member];
     this.#number = "";
     if (text.length > NUMBER_MAX) return;
-    const count = name === Name.Seconds || name === Name.Duration ? millisecondCount(text) : tokenCount(text);
+    const count = isTime(name) ? millisecondCount(text) : tokenCount(text);
     if (count === null) return;
     this.#counts = withCount(this.#counts, name, count, this.#details);
     if (name === Name.OutputCount) this.#outputRoot = this.#root;
@@ -329,7 +330,7 @@ export class AnswerScan {
     if (part === Part.Nothing && this.#echoFrom === 0 && !isLabel(member)) part = Part.Other;
     this.#part = part;
     this.#named = 0;
-    this.#member = 0;
+    if (!isTime(member) || !this.#isCount()) this.#member = 0;
     this.#facts.begin();
     if (part <= Part.Nothing) this.#text.begin(StringUse.Nothing);
     else this.#text.begin(part >= Part.Model ? StringUse.Characters : StringUse.Name);
@@ -358,6 +359,8 @@ export class AnswerScan {
     const isFact = this.#part >= Part.Model && this.#part <= Part.Finish;
     if (isFact) this.#facts.push(bytes, from, at);
     const read = at - from - (this.#text.open ? 0 : 1);
+    // some servers write a time as a text
+    if (this.#member !== 0) for (let nth = from; nth < from + read; nth += 1) this.#digit(bytes[nth] ?? 0);
     if (this.#part === Part.Other) this.other.text(read);
     else if (this.#part === Part.Name && this.#echoFrom === 0) this.other.maybeName(read);
     if (this.#text.open) return at;

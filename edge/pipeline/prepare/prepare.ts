@@ -7,6 +7,7 @@ import { estimateTokens, measureOf, type TokenEstimate } from "../../domain/requ
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
 import type { Prepared, Resolved } from "../call/known.ts";
+import { fieldError } from "../resolve-model/field-error.ts";
 
 /** What was known, with the estimate, from the client's own body. */
 export async function prepare(call: Call, request: Resolved): Promise<Prepared> {
@@ -20,9 +21,11 @@ export function prepared({ route }: Call, request: Resolved, estimate: TokenEsti
   return { ...request, estimate, guarded: null, measure };
 }
 
-/** The images that the body asks for; a form says so in digits, as its `n`. */
+/** The images that the body asks for; a form says so in digits, as its `n`. Throws 400 for a number that is none. */
 async function imagesOf(call: Call, { parsed: { document, outgoing } }: Resolved): Promise<number> {
   if (call.route.billedBy !== "images") return 1;
   if (outgoing.form) return Number(document.root["n"] ?? 1);
-  return await inTurns(call, imageCount(outgoing.clientBytes ?? []));
+  const count = await inTurns(call, imageCount(outgoing.clientBytes ?? []));
+  if (typeof count !== "number") throw fieldError(count);
+  return count;
 }

@@ -133,9 +133,14 @@ describe.each([1, 7, 100_000])("fields that come %i bytes at a time", (chunkByte
       ],
       ["validation_failed", "N"],
     ],
-    ...["num_outputs_per_prompt", "num_images", "num_images_per_prompt", "numImages", "sampling_params[n]"].map(
-      (name): [readonly Field[], unknown] => [[[name, "10"]], { n: "10" }],
-    ),
+    ...[
+      "num_outputs_per_prompt",
+      "num_images",
+      "num_images_per_prompt",
+      "numImages",
+      "num_images[]",
+      "sampling_params[n]",
+    ].map((name): [readonly Field[], unknown] => [[[name, "10"]], { n: "10" }]),
     [
       [
         ["num_images", "2"],
@@ -160,7 +165,20 @@ describe.each([1, 7, 100_000])("fields that come %i bytes at a time", (chunkByte
         [[[name, `data:image/png;base64,${"a".repeat(400)}`]], {}],
       ],
     ),
-    [[["metadata[url]", "file:///x"]], {}],
+    ...[
+      ["image", "/etc/x.png"],
+      ["image[]", "../x.png"],
+      ["mask_url", "~/x.png"],
+      ["parameters[image]", "file:///x"],
+      ["voice", "file:///x"],
+      ["mask_image", "s3://b/a"],
+    ].map(([name = "", value = ""]): [readonly Field[], unknown] => [[[name, value]], ["validation_failed", name]]),
+    ...[
+      ["metadata[url]", "file:///x"],
+      ["prompt", "file:///x is a file"],
+      ["image", "/9j/4AAQSkZJRg=="],
+      ["style", "/etc/x.png"],
+    ].map(([name = "", value = ""]): [readonly Field[], unknown] => [[[name, value]], {}]),
     [[["Prompt", ""]], ["validation_failed", "Prompt"]],
     [[["INSTRUCTIONS", ""]], ["validation_failed", "INSTRUCTIONS"]],
     [

@@ -13,11 +13,11 @@ import {
   spellingFault,
   TOKEN_LIMITS,
 } from "../../domain/request/client-fields.ts";
-import { isOwnPlaceText, SCHEME_MAX_BYTES } from "../../domain/request/file-places.ts";
+import { isOwnPlace, type PlaceUse, placeStartIn } from "../../domain/request/file-places.ts";
 import type { FormPart } from "../../domain/request/form/form-head.ts";
 import type { FormPiece, FormScan } from "../../domain/request/form/form-scan.ts";
 import { isImageCount } from "../../domain/request/image-count.ts";
-import { isFilePlaceField, isObjectField } from "../../domain/request/named-objects.ts";
+import { isObjectField, placeUseOfField } from "../../domain/request/named-objects.ts";
 import { formSteeringFault } from "../../domain/request/steering-fields.ts";
 import { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
 import { printable } from "../../domain/wire/text/printable.ts";
@@ -59,8 +59,8 @@ export class FormReader {
   /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
-  /** It has the place of a file, or its bytes as text. */
-  #isPlace = false;
+  /** What its text may be as the place of a file. */
+  #placeUse: PlaceUse = null;
   #value: GrowingBytes | null = null;
   #valueBytes = 0;
   #modelBytes: number | null = null;
@@ -117,11 +117,12 @@ export class FormReader {
     if (piece.kind === "data") {
       if (!file && isGuardedField(name)) this.#appendPrompt(piece);
       else if (!isModel) this.#append(piece.bytes);
-      if ((this.#isPlace || isNoted(piece.part)) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
+      if ((this.#placeUse !== null || isNoted(piece.part)) && this.#valueBytes <= FIELD_MAX_BYTES)
+        this.#noteValue(piece.bytes);
       this.#valueBytes += piece.bytes.byteLength;
       return;
     }
-    if (this.#isPlace) this.#endPlace(name);
+    if (this.#placeUse !== null) this.#endPlace(name);
     if (isNoted(piece.part))
       this.#end(name, textOf(this.#value?.bytes() ?? new Uint8Array(0), this.#valueBytes > FIELD_MAX_BYTES));
     if (isModel) {
@@ -161,7 +162,7 @@ export class FormReader {
 
   #begin(part: FormPart): void {
     this.#part = part;
-    this.#isPlace = !part.file && !this.#namesObjects && isFilePlaceField(part.name);
+    this.#placeUse = part.file || this.#namesObjects ? null : placeUseOfField(part.name);
     const fault =
       spellingFault([...this.#names, part.name], this.#deciding) ??
       spellingFault([part.name], GUARDED_FIELDS) ??
@@ -172,8 +173,8 @@ export class FormReader {
   }
 
   #endPlace(name: string): void {
-    const start = new TextDecoder().decode(this.#value?.bytes().subarray(0, SCHEME_MAX_BYTES));
-    if (isOwnPlaceText(start, this.#valueBytes > SCHEME_MAX_BYTES)) throw fieldError(idFault(name));
+    const start = placeStartIn(this.#value?.bytes() ?? new Uint8Array(0));
+    if (isOwnPlace(this.#placeUse, start, this.#valueBytes)) throw fieldError(idFault(name));
   }
 
   /** Handles the complete value of a field; null: it is not text. */

@@ -130,9 +130,9 @@ function isDisguised({ value, quoted }: Parameter): boolean {
   const plain = trimmed(decoded, /[\s+'"]/)
     .replace(/\[.*$/s, "")
     .replace(/[ .+]/g, "_");
-  return (
-    plain.toLowerCase() === "_charset_" || (plain !== value && (isJudgedName(plain) || READ.has(foldedName(plain))))
-  );
+  if (plain.toLowerCase() === "_charset_") return true;
+  if (!isImageCount(value) && (isImageCount(plain) || isImageCount(decoded))) return true;
+  return plain !== value && (isJudgedName(plain) || READ.has(foldedName(plain)));
 }
 
 /** Splits at the semicolons outside quotes. In linear time, like everything that reads a client's header. */

@@ -65,13 +65,13 @@ const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /**
  * The string values and names of a document in these pieces, in order, that are `wanted`. `notString` gets the path of
- * every member whose value is no string, `number` that of numbers: of the first at least, where several follow one another in
- * a list. Numbers for which it is true are found, too. A path given to one of them is only valid during the call.
+ * every member whose value is no string, and its first byte; `number` the path of numbers: of the first at least, where several
+ * follow one another in a list. Numbers for which it is true are found, too. A path given to one of them is only valid during the call.
  */
 export function* stringPlaces(
   pieces: readonly Uint8Array[],
   wanted: (path: JsonPath, isName: boolean, span: Span) => boolean,
-  notString: (path: JsonPath) => void = () => undefined,
+  notString: (path: JsonPath, byte: number) => void = () => undefined,
   number: (path: JsonPath) => boolean = () => false,
 ): Steps<readonly StringPlace[]> {
   const document = new BytePieces(pieces);
@@ -112,7 +112,8 @@ export function* stringPlaces(
         if (isStep) {
           cursor.skip();
           while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
-          if (cursor.peek() !== QUOTE) notString(path);
+          const first = cursor.peek();
+          if (first !== QUOTE) notString(path, first);
         }
         break;
       }
