@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
 import {
-  type Answer,
   completed,
   create,
+  type NthAnswer,
   openResponses,
   passTime,
 } from "../../../test/harness/edge/pipeline/responses-socket.ts";
@@ -18,8 +18,8 @@ beforeEach(() => {
   world = new TestPipeline();
 });
 
-const pass = async (ms: number) => await passTime(world, ms);
-const opened = (answer: Answer, tenantId = "tenant") => openResponses(world, answer, tenantId);
+const pass = async (ms: number) => await passTime(world, ms, async (due) => await vi.advanceTimersByTimeAsync(due));
+const opened = (answer: NthAnswer, tenantId = "tenant") => openResponses(world, answer, tenantId);
 
 describe("the memory of a tenant", () => {
   it("that keeps all it may leaves others theirs, and goes when they need it", async () => {

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import {
-  type Answer,
   completed,
   create,
+  type NthAnswer,
   openResponses,
   passTime,
   stream,
@@ -19,8 +19,8 @@ beforeEach(() => {
   world = new TestPipeline();
 });
 
-const pass = async (ms: number) => await passTime(world, ms);
-const opened = (answer: Answer) => openResponses(world, answer);
+const pass = async (ms: number) => await passTime(world, ms, async (due) => await vi.advanceTimersByTimeAsync(due));
+const opened = (answer: NthAnswer) => openResponses(world, answer);
 
 describe("a request", () => {
   it("is that of the route, streamed, without the members of the mode", async () => {

@@ -11,7 +11,7 @@ import { type Closing, closingOf, passedOn } from "../../domain/realtime/close-c
 import { MessageRate } from "../../domain/realtime/message-rate.ts";
 import { eventOf } from "../../domain/realtime/realtime-events.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
-import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
+import { type TakeBytes, writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -33,9 +33,6 @@ type Ask = (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Respo
 const LAST = /^response\.(?:completed|incomplete|failed)$/;
 /** What such an event, or one of an error, has in its text. */
 const MAY_BE_LAST = /"(?:error|response\.(?:completed|incomplete|failed))"/;
-/** Longest JSON that is written of a message, in bytes. */
-const WRITTEN_MAX = 2 * LIMITS.realtimeMessage;
-
 /** A client that has unread bytes is looked at again after so long: that it reads is no event. */
 const LOOK_EVERY_MS = 250;
 
@@ -127,8 +124,13 @@ export class ResponsesSocket {
       if ("param" in asked) throw fieldError(asked);
       lane = asked.lane;
       if (this.#waiting >= LIMITS.realtimeResponses) throw new GatewayError("realtime_backlog");
-      const request = await WrittenRequest.of(asked, async (value) => await this.#json(value));
-      if (!memory.cover(request.byteLength)) throw new GatewayError("realtime_backlog");
+      let writtenBytes = 0;
+      // small values can be much longer as JSON than they came
+      const take = (bytes: number): void => {
+        writtenBytes += bytes;
+        if (!memory.cover(writtenBytes)) throw new GatewayError("realtime_backlog");
+      };
+      const request = await WrittenRequest.of(asked, async (value) => await this.#json(value, take));
       this.#enter(request, memory);
       isInLane = true;
     } catch (error) {
@@ -188,13 +190,7 @@ export class ResponsesSocket {
     return request.take(kept);
   }
 
-  /** Small values can be much longer as JSON than they came. */
-  async #json(value: unknown): Promise<Uint8Array<ArrayBuffer>> {
-    let left = WRITTEN_MAX;
-    const take = (bytes: number): void => {
-      left -= bytes;
-      if (left < 0) throw new GatewayError("request_too_large");
-    };
+  async #json(value: unknown, take: TakeBytes): Promise<Uint8Array<ArrayBuffer>> {
     return await inTurns(this.#call, writtenInSteps(value, take));
   }
 
@@ -220,13 +216,26 @@ export class ResponsesSocket {
     if (isLast) {
       this.#unfinished.delete(gone);
       const { id, output } = jsonObjectOf(response) ?? {};
-      if (!this.#hasEnded && !isStored && typeof id === "string" && type !== "response.failed") {
-        const said = await this.#json(repeatedItems(output));
-        this.#kept.keep(id, joinedItems(items, [said.subarray(1, -1)]));
-      }
+      if (!this.#hasEnded && !isStored && typeof id === "string" && type !== "response.failed")
+        await this.#keep(id, items, output);
     }
     this.#send(data, lane);
     return isLast || type === "error" || jsonObjectOf(error) !== null;
+  }
+
+  async #keep(id: string, items: ItemPieces, output: unknown): Promise<void> {
+    const tooLong = new Error("a response that is too long to be kept");
+    let left = LIMITS.responsesKept;
+    const take = (bytes: number): void => {
+      left -= bytes;
+      if (left < 0) throw tooLong;
+    };
+    try {
+      const said = await this.#json(repeatedItems(output), take);
+      this.#kept.keep(id, joinedItems(items, [said.subarray(1, -1)]));
+    } catch (error) {
+      if (error !== tooLong) throw error;
+    }
   }
 
   /** The client will continue a response of which nothing was made. */

@@ -1,5 +1,4 @@
 /** A connection of the WebSocket mode of Responses that a test holds, and answers to its requests. */
-import { vi } from "vitest";
 import { ResponsesSocket } from "../../../../edge/pipeline/realtime/responses-socket.ts";
 import { HeldSocket } from "./held-socket.ts";
 import type { TestPipeline } from "./world.ts";
@@ -7,13 +6,17 @@ import type { TestPipeline } from "./world.ts";
 type Body = Readonly<Record<string, unknown>>;
 
 /** The answer to the nth request. */
-export type Answer = (body: Body, nth: number) => Promise<Response>;
+export type NthAnswer = (body: Body, nth: number) => Promise<Response>;
 
-/** Lets time pass, for timers too. */
-export async function passTime(world: TestPipeline, ms: number): Promise<void> {
+/** Lets time pass: `advance` runs the timers that are due after so many ms. */
+export async function passTime(
+  world: TestPipeline,
+  ms: number,
+  advance: (ms: number) => Promise<unknown>,
+): Promise<void> {
   for (let left = ms; left > 0; left -= 1_000) {
     world.nowMs += Math.min(left, 1_000);
-    await vi.advanceTimersByTimeAsync(Math.min(left, 1_000));
+    await advance(Math.min(left, 1_000));
   }
 }
 
@@ -44,7 +47,7 @@ export const create = (more: Body = {}): Body => ({
 });
 
 /** An open connection of a tenant, and what was asked for on it. */
-export function openResponses(world: TestPipeline, answer: Answer, tenantId = "tenant") {
+export function openResponses(world: TestPipeline, answer: NthAnswer, tenantId = "tenant") {
   const socket = new HeldSocket();
   const asked: Body[] = [];
   const signals: AbortSignal[] = [];
