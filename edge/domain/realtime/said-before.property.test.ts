@@ -54,8 +54,9 @@ describe("an item", () => {
         const { items, hasEnded } = played(steps);
         fc.pre(!hasEnded);
         let read = "";
+        // of an item without text there is nothing to find
         for (const { said, examined, state } of items) {
-          if (state === "refused") continue;
+          if (state === "refused" || said === "") continue;
           expect(examined.endsWith(`${read.slice(-READ_TOGETHER)}${said}`)).toBe(true);
           read += said;
         }
