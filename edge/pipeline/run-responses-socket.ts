@@ -36,9 +36,6 @@ async function steps(received: PipelineInput, call: Call, known: Known): Promise
   });
   const current = await authenticateNow(call, caller);
   watchCaller(call, current, true);
-  const { 0: theirs, 1: client } = new WebSocketPair();
-  const share = call.memory.responseMemory.join(current.principal.tenant.id, client);
-  if (share === null) throw new GatewayError("realtime_backlog", { complaint: TOO_MANY });
   const { headers: asked, url } = call.request;
   const headers = new Headers([...asked].filter(([name]) => !OF_CONNECTION.test(name.toLowerCase())));
   headers.set("content-type", "application/json");
@@ -46,6 +43,9 @@ async function steps(received: PipelineInput, call: Call, known: Known): Promise
   if (sessionOfHeaders(headers) === NO_SESSION && call.config.sessionIdDerivation)
     headers.set("x-session-id", call.requestId);
   const { path } = received.place;
+  const { 0: theirs, 1: client } = new WebSocketPair();
+  const share = call.memory.responseMemory.join(current.principal.tenant.id, client);
+  if (share === null) throw new GatewayError("realtime_backlog", { complaint: TOO_MANY });
   new ResponsesSocket(call, client, share, async (body, signal) => {
     const request = new Request(new URL(path, url), { method: "POST", headers, body, signal });
     return await run({ ...received, request, place: { path, search: "" } });

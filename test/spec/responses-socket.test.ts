@@ -115,6 +115,30 @@ describe("a connection", () => {
     for (const { socket } of [client, other]) socket.close();
   });
 
+  it("works beside another one of its tenant, and gives its memory back when it ends", async () => {
+    const minted = await mintChat();
+    const clients = [await open(minted), await open(minted)] as const;
+    const warmUp = (input: string) => ask(minted, input, { generate: false, store: false });
+    for (const client of clients) {
+      client.send(ask(minted, "hello"));
+      await idOf(client);
+      // more than a tenant's memory, were it not given back
+      for (const nth of [2, 3, 4]) {
+        client.send(warmUp("x".repeat(6_000_000)));
+        await idOf(client, nth);
+      }
+    }
+    for (const client of clients) {
+      client.socket.close();
+      await client.end();
+    }
+    const next = await open(minted);
+    next.send(warmUp("x".repeat(15_000_000)));
+    await idOf(next);
+    expect([...clients, next].flatMap(codes)).toEqual([]);
+    next.socket.close();
+  });
+
   it("answers lanes at the same time, and what is asked for in one of them in its order", async () => {
     const minted = await mintChat("pace=100");
     const client = await open(minted);

@@ -6,6 +6,7 @@ import type { RealtimeEvent } from "./realtime-events.ts";
 const LANE_MAX = 64;
 const MEMBERS_MAX = 256;
 const MODEL_MAX = 200;
+const ID_MAX = 1_024;
 /** Members that the mode reads, or sets itself. A server that ignores case must find no other value in them. */
 const READ = new Set([
   "type",
@@ -21,10 +22,8 @@ const READ = new Set([
 export interface AskedResponse {
   /** The lane whose events have its name; null: the client names none. */
   readonly lane: string | null;
-  /** The body of the same request on `/v1/responses`. */
+  /** The body of the same request on `/v1/responses`. Its input, if it has one, is a text or a list. */
   readonly body: JsonObject;
-  /** The items of its input. */
-  readonly input: readonly unknown[];
   /** Nothing is to be made: its items are kept for the response that continues it. */
   readonly isWarmUp: boolean;
 }
@@ -45,13 +44,16 @@ export function askedResponse(event: RealtimeEvent): AskedResponse | FieldFault 
   if (typeof generate !== "boolean") return { param: "generate", message: "generate must be true or false" };
   if (background !== undefined && background !== null && background !== false)
     return { param: "background", message: "background cannot be used over a WebSocket; leave it out" };
-  const { input = [], model = null } = body;
+  const { input = [], model = null, previous_response_id: previous } = body;
   // a warm-up repeats it
   if (!generate && model !== null && (typeof model !== "string" || model.length > MODEL_MAX))
     return { param: "model", message: `model must be a text of at most ${MODEL_MAX} characters` };
-  const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
-  if (!Array.isArray(items)) return { param: "input", message: "input must be a text or a list" };
-  return { lane, body: { ...body, stream: true }, input: items, isWarmUp: !generate };
+  if (typeof input !== "string" && !Array.isArray(input))
+    return { param: "input", message: "input must be a text or a list" };
+  // it waits besides the body
+  if (typeof previous === "string" && previous.length > ID_MAX)
+    return { param: "previous_response_id", message: `previous_response_id has at most ${ID_MAX} characters` };
+  return { lane, body: { ...body, stream: true }, isWarmUp: !generate };
 }
 
 /** The items of an answer that the next request can repeat: reasoning without its text is nothing to an upstream that kept none. */

@@ -48,9 +48,12 @@ export function eventFault(event: RealtimeEvent): FieldFault | null {
 
 /** What would put texts of the client in another order than they were examined in; null: nothing. */
 export function orderFault(event: RealtimeEvent): FieldFault | null {
-  const { type, previous_item_id: previous = null, response } = event;
+  const { type, previous_item_id: previous = null, item = null, response } = event;
   const beside = "while a policy examines what the client says";
   if (type === "conversation.item.delete") return { param: "type", message: `items cannot be deleted ${beside}` };
+  // its upstream may add none
+  if (item !== null && type !== "conversation.item.create")
+    return { param: "item", message: `only conversation.item.create adds an item ${beside}; leave item out` };
   if (previous !== null)
     return { param: "previous_item_id", message: `items are added at the end ${beside}; leave previous_item_id out` };
   const input = jsonObjectOf(response)?.["input"];

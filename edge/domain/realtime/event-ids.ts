@@ -8,7 +8,7 @@ import type { RealtimeEvent } from "./realtime-events.ts";
 /** Ids of the gateway's own events begin so; their errors are not the client's. */
 export const OWN_EVENT = "event_gateway_";
 
-const NUMBERED = /^event_\d+_(.*)$/s;
+const NUMBERED = /^event_(\d+)_(.*)$/s;
 
 export interface NumberedEvent extends RealtimeEvent {
   readonly event_id: string;
@@ -25,6 +25,12 @@ export class EventIds {
   }
 }
 
+/** The number of an event of the client in its session; null: it is none. */
+export function numberOf(id: string): number | null {
+  const number = NUMBERED.exec(id)?.[1];
+  return number === undefined ? null : Number(number);
+}
+
 /** The id of the event, as it was sent, that an error of the upstream names; null: it names none of those. */
 export function refusedIdOf({ error }: RealtimeEvent): string | null {
   const id = jsonObjectOf(error)?.["event_id"];
@@ -33,7 +39,7 @@ export function refusedIdOf({ error }: RealtimeEvent): string | null {
 
 /** The error with the id that the client gave its event. */
 export function withGivenId(event: RealtimeEvent): RealtimeEvent {
-  const given = NUMBERED.exec(refusedIdOf(event) ?? "")?.[1];
+  const given = NUMBERED.exec(refusedIdOf(event) ?? "")?.[2];
   if (given === undefined) return event;
   const error: JsonObject = { ...jsonObjectOf(event["error"]), event_id: given === "" ? null : given };
   return { ...event, error };

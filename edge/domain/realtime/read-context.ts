@@ -1,5 +1,5 @@
 /** What a response of a realtime session reads, by its own settings (docs/rules/realtime.md#budgets). */
-import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { isJsonObject, type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 
 export interface ReadContext {
   /** The whole conversation with the settings of the session, its items with settings of the response, or neither. */
@@ -16,6 +16,20 @@ const UNREAD: ReadonlySet<string> = new Set(
 );
 /** Settings in place of those of the session. */
 const INSTEAD: ReadonlySet<string> = new Set(["instructions", "tools", "tool_choice"]);
+
+/** Settings of the detection of turns with which no response begins before its upstream has heard audio. */
+const OF_AUDIO: ReadonlySet<string> = new Set(
+  "type threshold prefix_padding_ms silence_duration_ms create_response interrupt_response eagerness".split(" "),
+);
+
+/** Whether an upstream with these settings of a session may begin responses unasked though it has heard nothing. */
+export function beginsInSilence({ turn_detection: older, audio }: JsonObject): boolean {
+  const { turn_detection: turns } = jsonObjectOf(jsonObjectOf(audio)?.["input"]) ?? {};
+  const settings = [older, turns].flatMap((detection) => Object.entries(jsonObjectOf(detection) ?? {}));
+  return settings.some(([name, value]) =>
+    name === "type" ? value !== "server_vad" && value !== "semantic_vad" : value !== null && !OF_AUDIO.has(name),
+  );
+}
 
 /** What a response with these settings reads; null: it has none of its own. */
 export function readContextOf(settings: JsonObject | null): ReadContext {

@@ -138,6 +138,28 @@ describe("what is reserved counts the whole conversation", () => {
     expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
   });
 
+  const SILENT = { audio: { input: { turn_detection: { type: "server_vad", idle_timeout_ms: 5_000 } } } };
+  it.each([
+    ["a client", (opened: Opened) => opened.client.says(settings(SILENT))],
+    ["an upstream", (opened: Opened) => opened.upstream.says({ type: "session.updated", session: SILENT })],
+    ["an older client", (opened: Opened) => opened.client.says(settings({ turn_detection: { type: "other" } }))],
+  ])("also an item that a turn begun in silence has not read, as %s has set it", async (_, set) => {
+    const opened = await openSession(world);
+    const { client, upstream } = opened;
+    set(opened);
+    upstream.says({ type: "rate_limits.updated" });
+    await client.got("rate_limits.updated");
+    await respond(opened);
+    client.says(item(5_000), { type: "response.create", response: LIMIT });
+    await upstream.got("response.create", 2);
+    upstream.says(...whole("turn"));
+    await client.got("response.done", 2);
+    const nth = asked.length;
+    client.says({ type: "response.create", response: LIMIT });
+    await upstream.got("response.create", 3);
+    expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
+  });
+
   it("after a response that the upstream may have refused without its id", async () => {
     const opened = await openSession(world);
     const { client, upstream } = opened;

@@ -4,7 +4,7 @@
  */
 import { ConversationTokens, type SettingsTokens, type Turn } from "../../domain/realtime/conversation-tokens.ts";
 import { OutputLimits } from "../../domain/realtime/output-limits.ts";
-import { audioCharacters, readContextOf } from "../../domain/realtime/read-context.ts";
+import { audioCharacters, beginsInSilence, readContextOf } from "../../domain/realtime/read-context.ts";
 import { outputLimitOf, type RealtimeEvent } from "../../domain/realtime/realtime-events.ts";
 import { estimateTokens, type TokenEstimate, withOutput } from "../../domain/request/token-estimate.ts";
 import { type JsonObject, jsonObjectOf, wholeDocument } from "../../domain/wire/json/document.ts";
@@ -47,6 +47,7 @@ export class Conversation {
     // what one hides, another one would show the model again
     if (truncation !== undefined && truncation !== this.#truncation)
       throw fieldError({ param: "session.truncation", message: "session.truncation can be set once; keep its value" });
+    if (beginsInSilence(session)) this.#tokens.mayBeginTurns();
     this.#tokens.configured(session, await this.#settingsOf(session));
     this.#limits.asked(id, outputLimitOf(session));
   }
@@ -54,7 +55,10 @@ export class Conversation {
   /** The upstream states the settings of the session. */
   async stated({ type, session }: RealtimeEvent): Promise<void> {
     const settings = jsonObjectOf(session);
-    if (settings !== null) this.#tokens.stated(settings, await this.#settingsOf(settings));
+    if (settings !== null) {
+      if (beginsInSilence(settings)) this.#tokens.mayBeginTurns();
+      this.#tokens.stated(settings, await this.#settingsOf(settings));
+    }
     if (type.endsWith(".updated")) this.#limits.taken();
     const limit = outputLimitOf(settings);
     if (limit !== undefined) this.#limits.stated(limit);

@@ -4,6 +4,7 @@
  * list. The oldest go first.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import type { ResponseShare } from "../call/memory/response-memory.ts";
 
 const KEPT = 8;
@@ -27,15 +28,16 @@ export class KeptResponses {
     return this.#responses.get(id)?.items ?? null;
   }
 
-  /** What does not fit is not kept. */
-  keep(id: string, items: Uint8Array): void {
+  /** Keeps a copy of the items, which are in these pieces. What does not fit is not kept. */
+  keep(id: string, items: readonly Uint8Array[]): void {
     if (this.#isOver) return;
     this.#forget(id);
     const [oldest] = this.#responses.keys();
     if (this.#responses.size >= KEPT && oldest !== undefined) this.#forget(oldest);
-    if (items.byteLength > LIMITS.responsesKept) return;
-    const free = this.#share.reserve(items.byteLength, () => this.#responses.delete(id));
-    if (free !== null) this.#responses.set(id, { items, free });
+    const bytes = items.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    if (bytes > LIMITS.responsesKept) return;
+    const free = this.#share.keep(bytes, () => this.#responses.delete(id));
+    if (free !== null) this.#responses.set(id, { items: concat(items), free });
   }
 
   /** Nothing is kept any more. */

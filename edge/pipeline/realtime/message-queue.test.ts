@@ -41,3 +41,16 @@ it("a queue handles messages in their order, also those that come meanwhile", as
   await done.promise;
   expect(handled).toEqual(["a", "b", "c", "d", "e"]);
 });
+
+it("a message is as long as its bytes", () => {
+  const { queue, failures } = blocked();
+  queue.push("長".repeat(LIMITS.realtimeMessage / 3 + 1));
+  queue.push("é".repeat(LIMITS.realtimeBacklog / 2 - 128));
+  queue.push("");
+  const before = failures.map((failure) => (failure as { readonly code: string }).code);
+  queue.push("");
+  expect({ before, after: failures }).toMatchObject({
+    before: ["request_too_large"],
+    after: [{}, { code: "realtime_backlog" }],
+  });
+});

@@ -6,31 +6,35 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { MessageRate } from "../../domain/realtime/message-rate.ts";
+import { utf8Bytes } from "../../domain/wire/text/utf8-bytes.ts";
 import type { Clock, Sleep } from "../../ports.ts";
+import type { RequestMemory } from "../call/memory/response-memory.ts";
 
 export type Message = string | ArrayBuffer;
 
-/** What a message takes in memory besides its text. */
+/** What a message takes in memory besides its bytes. */
 const OWN_BYTES = 256;
 /** Other work has its turn after so many messages: the events of a connection alone let nothing else run. */
 const MESSAGES_OF_TURN = 8;
 
 interface Handling {
-  /** `free` gives back what was reserved for the message. */
-  readonly handle: (message: Message, free: () => void) => Promise<void>;
+  /** It closes the memory, whatever happens to the message. */
+  readonly handle: (message: Message, memory: RequestMemory) => Promise<void>;
   /** Called with what `handle` throws, and with what a message is refused with. */
   readonly failed: (error: unknown) => void;
   /** Reserves memory for a message from when it came; null: it is dropped. */
-  readonly reserve?: (bytes: number) => (() => void) | null;
+  readonly reserve?: (bytes: number) => RequestMemory | null;
 }
 
 /** A message that waits. */
 interface Waiting {
   readonly message: Message;
-  readonly free: () => void;
+  readonly bytes: number;
+  readonly memory: RequestMemory;
 }
 
-const nothingToFree = (): void => undefined;
+/** That of a message which is counted by the queue alone. */
+const UNRESERVED: RequestMemory = { cover: () => true, close: () => undefined };
 
 export class MessageQueue {
   readonly #handling: Handling;
@@ -57,16 +61,17 @@ export class MessageQueue {
   }
 
   push(message: Message): void {
-    const { failed, reserve = () => nothingToFree } = this.#handling;
-    const bytes = sizeOf(message) + OWN_BYTES;
-    if (sizeOf(message) > LIMITS.realtimeMessage) failed(new GatewayError("request_too_large"));
+    const { failed, reserve = () => UNRESERVED } = this.#handling;
+    const ownBytes = typeof message === "string" ? utf8Bytes(message) : message.byteLength;
+    if (ownBytes > LIMITS.realtimeMessage) failed(new GatewayError("request_too_large"));
     else if (this.#waitingBytes > LIMITS.realtimeBacklog || !this.#rate.allows(this.#clock()))
       failed(new GatewayError("realtime_backlog"));
     else {
-      const free = reserve(bytes);
-      if (free === null) return;
+      const bytes = ownBytes + OWN_BYTES;
+      const memory = reserve(bytes);
+      if (memory === null) return;
       this.#waitingBytes += bytes;
-      this.#waiting.push({ message, free });
+      this.#waiting.push({ message, bytes, memory });
       if (!this.#isBusy) void this.#work();
     }
   }
@@ -79,7 +84,7 @@ export class MessageQueue {
 
   /** Drops what waits. */
   clear(): void {
-    for (const { free } of [...this.#waiting, ...this.#reversed]) free();
+    for (const { memory } of [...this.#waiting, ...this.#reversed]) memory.close();
     this.#waiting = [];
     this.#reversed = [];
     this.#atEnd = null;
@@ -89,9 +94,9 @@ export class MessageQueue {
     this.#isBusy = true;
     try {
       for (let next = this.#taken(); next !== undefined; next = this.#taken()) {
-        const { message, free } = next;
-        await this.#handling.handle(message, free);
-        this.#waitingBytes -= sizeOf(message) + OWN_BYTES;
+        const { message, bytes, memory } = next;
+        await this.#handling.handle(message, memory);
+        this.#waitingBytes -= bytes;
         this.#handledOfTurn += 1;
         if (this.#handledOfTurn < MESSAGES_OF_TURN) continue;
         await this.#sleep(0, new AbortController().signal);
@@ -109,9 +114,4 @@ export class MessageQueue {
     if (this.#reversed.length === 0) [this.#reversed, this.#waiting] = [this.#waiting.reverse(), []];
     return this.#reversed.pop();
   }
-}
-
-/** Characters of a text, which is never shorter than a quarter of its bytes. */
-function sizeOf(message: Message): number {
-  return typeof message === "string" ? message.length : message.byteLength;
 }

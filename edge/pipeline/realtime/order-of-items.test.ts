@@ -45,6 +45,25 @@ describe("a word that is split over items is found", () => {
     expect(await said(INPUT, events)).toMatchObject({ passed: 2, codes: ["request_blocked"] });
   });
 
+  it.each([
+    ["ends with its only blank", [`${"-".repeat(1_100)}secret `]],
+    ["ends with its only line break", [`${"-".repeat(1_100)}secret\n`]],
+    ["is followed by a blank", [`${"長".repeat(1_100)}-secret`, " "]],
+  ])("when a long text without blanks %s", async (_, texts) => {
+    const events = [...texts, "word go"].map((text) => created(message(text)));
+    const policy = { ...INPUT, ban_keywords: ["secret word", "secret\nword"] };
+    expect(await said(policy, events)).toMatchObject({ passed: texts.length, codes: ["request_blocked"] });
+  });
+
+  it("or ends the session when the first of two equal items was refused", async () => {
+    const { client, upstream } = await openSession(guardedWorldOf(INPUT));
+    const long = created(message(`${"hello there ".repeat(110)}please sec`));
+    client.says(long, long);
+    await upstream.got("conversation.item.create", 2);
+    upstream.says(refusalOf(upstream.events[0]));
+    expect(await client.end()).toBe("content_policy_unavailable");
+  });
+
   it("when the item between them was refused by the upstream", async () => {
     const { client, upstream } = await openSession(guardedWorldOf(INPUT));
     client.says(created(message("please sec")), created(message("x".repeat(2_000)), { event_id: "bad" }));
@@ -128,6 +147,8 @@ describe("an event that puts texts in another order", () => {
     ["previous_item_id", created(message("two"), { previous_item_id: "root" })],
     ["previous_item_id", created(message("two"), { previous_item_id: "item_1" })],
     ["type", { type: "conversation.item.delete", item_id: "item_1" }],
+    ["item", { type: "response.create", item: message("two") }],
+    ["item", { type: "conversation.item.update", item: message("two") }],
     ["response.input", reference],
     ["response.input", { type: "response.create", response: { input: [{ id: "item_1" }] } }],
   ])("is refused with its field under a policy: %s", async (param, event) => {

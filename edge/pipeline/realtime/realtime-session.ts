@@ -83,13 +83,12 @@ export class RealtimeSession implements SessionOfResponses {
     this.#settler = settler;
     this.reload = reload;
     this.#responses = new SessionResponses(this);
-    const { timer, ports, interruption, config } = call;
+    const { timer, ports, config } = call;
     const idle = (): void => this.#fail(new GatewayError("realtime_session_idle"));
     this.#silence = new StallWatch(timer, ports.clock, LIMITS.realtimeSilence, idle);
     this.#callOffs.push(
       () => this.#silence.end(),
       timer.after(config.realtimeMaxMs, () => this.#fail(new GatewayError("realtime_session_expired"))),
-      interruption.listen(() => this.#fail(interruption.failure)),
     );
   }
 
@@ -107,6 +106,8 @@ export class RealtimeSession implements SessionOfResponses {
     this.#listen(client, this.#queue(realtimeClientMessages, this.#fromClient.bind(this)), new ClientGone());
     this.#listen(upstream, this.#queue(realtimeUpstreamMessages, this.#fromUpstream.bind(this)), null);
     this.#silence.begin();
+    const { interruption } = this.call;
+    this.#callOffs.push(interruption.listen(() => this.#fail(interruption.failure)));
   }
 
   #queue(perSecond: number, handle: (message: Message) => Promise<void>): MessageQueue {

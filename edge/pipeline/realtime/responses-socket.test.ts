@@ -2,11 +2,15 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
+import {
+  completed,
+  create,
+  type NthAnswer,
+  openResponses,
+  passTime,
+  stream,
+} from "../../../test/harness/edge/pipeline/responses-socket.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
-import { ResponsesSocket } from "./responses-socket.ts";
-
-type Body = Readonly<Record<string, unknown>>;
 
 let world: TestPipeline;
 
@@ -15,49 +19,8 @@ beforeEach(() => {
   world = new TestPipeline();
 });
 
-async function pass(ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= 1_000) {
-    world.nowMs += Math.min(left, 1_000);
-    await vi.advanceTimersByTimeAsync(Math.min(left, 1_000));
-  }
-}
-
-const stream = (...events: readonly object[]): Response =>
-  new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""), {
-    headers: { "content-type": "text/event-stream" },
-  });
-
-/** A response with an id of its own, whose output has this text. */
-const completed = (id: string, text = "answer") =>
-  stream({
-    type: "response.completed",
-    response: {
-      id,
-      output: [
-        { type: "reasoning", summary: [] },
-        { type: "message", role: "assistant", content: text },
-      ],
-    },
-  });
-
-function opened(answer: (body: Body, nth: number) => Promise<Response>, tenantId = "tenant") {
-  const socket = new HeldSocket();
-  const asked: Body[] = [];
-  const signals: AbortSignal[] = [];
-  const call = world.call({ method: "GET", body: null }, "/v1/responses");
-  const ask = async (body: Uint8Array, signal: AbortSignal): Promise<Response> => {
-    asked.push(JSON.parse(new TextDecoder().decode(body)) as Body);
-    signals.push(signal);
-    return await answer(asked.at(-1) ?? {}, asked.length);
-  };
-  const client = socket as unknown as WebSocket;
-  const share = world.memory.responseMemory.join(tenantId, client);
-  if (share === null) throw new Error("too many connections");
-  new ResponsesSocket(call, client, share, ask).start();
-  return { socket, asked, signals, call };
-}
-
-const create = (more: Body = {}) => ({ type: "response.create", model: "tiny", store: false, input: "hello", ...more });
+const pass = async (ms: number) => await passTime(world, ms, async (due) => await vi.advanceTimersByTimeAsync(due));
+const opened = (answer: NthAnswer) => openResponses(world, answer);
 
 describe("a request", () => {
   it("is that of the route, streamed, without the members of the mode", async () => {
@@ -82,6 +45,23 @@ describe("a request", () => {
         { role: "user", content: "more" },
       ],
     });
+  });
+
+  it.each([
+    ["a text behind nothing", {}, {}, [{ type: "message", role: "user", content: "hello" }]],
+    ["a list behind a text", {}, { input: [1] }, [{ type: "message", role: "user", content: "hello" }, 1]],
+    ["nothing behind a list", { input: [1, 2] }, { input: undefined }, [1, 2]],
+    ["a list behind nothing", { input: undefined }, { input: [{ a: "é" }] }, [{ a: "é" }]],
+    ["a text behind a list", { input: [1] }, {}, [1, { type: "message", role: "user", content: "hello" }]],
+  ])("has %s as its items", async (_, first, second, items) => {
+    const { socket, asked } = opened(async (_body, nth) =>
+      stream({ type: "response.completed", response: { id: `r${nth}`, output: [] } }),
+    );
+    socket.says(create(first), create({ ...second, previous_response_id: "r1" }));
+    socket.says(create({ input: [], previous_response_id: "r2" }));
+    await pass(1);
+    const second0 = Object.keys(first).length === 0 && Object.keys(second).length === 0;
+    expect(asked[2]?.["input"]).toEqual(second0 ? [...items, ...items] : items);
   });
 
   it("that continues another response keeps its id only where an upstream may store it", async () => {
@@ -193,125 +173,6 @@ describe("the events of a response", () => {
       { stream_id: "lane", type: "x" },
       { stream_id: "lane", type: "response.completed" },
     ]);
-  });
-});
-
-describe("the memory of a tenant", () => {
-  it("that keeps all it may leaves others theirs, and goes when they need it", async () => {
-    const large = "x".repeat(LIMITS.responsesKept / 2 - 1_000);
-    const keeping = async (tenantId: string) => {
-      const sockets = Array.from({ length: 4 }, () => opened(async () => completed("r"), tenantId).socket);
-      for (const socket of sockets) {
-        socket.says(create({ generate: false, input: large }));
-        await pass(1);
-      }
-      return sockets;
-    };
-    const greedy = await keeping("greedy");
-    const keptBytes = world.memory.responseMemory.usedBytes;
-    const third = await keeping("third");
-    const { socket, asked } = opened(async () => completed("r"), "other");
-    socket.says(create({ input: "x".repeat(LIMITS.realtimeMessage - 1_000) }));
-    await pass(1);
-    for (const one of greedy) one.ends();
-    const thirdsBytes = world.memory.responseMemory.usedBytes;
-    for (const one of [...third, socket]) one.ends();
-    expect({
-      isShare: keptBytes > LIMITS.responsesKept && keptBytes <= LIMITS.tenantResponsesMemory,
-      asked: asked.length,
-      hasThirds: thirdsBytes > large.length,
-      left: world.memory.responseMemory.usedBytes,
-    }).toEqual({ isShare: true, asked: 1, hasThirds: true, left: 0 });
-  });
-
-  it("is free when its client leaves while the last event is read", async () => {
-    const { socket } = opened(async () => completed("r", "x".repeat(LIMITS.responsesKept / 2)));
-    const turn = Promise.withResolvers<void>();
-    world.sleep = async () => await turn.promise;
-    socket.says(create());
-    await pass(1);
-    const types = socket.types;
-    socket.ends();
-    turn.resolve();
-    await pass(1);
-    expect({ types, left: world.memory.responseMemory.usedBytes }).toEqual({ types: [], left: 0 });
-  });
-
-  it("counts what is received and not begun, and is free when its client leaves", async () => {
-    const turn = Promise.withResolvers<void>();
-    world.sleep = async () => await turn.promise;
-    const large = create({ input: "x".repeat(LIMITS.tenantResponsesMemory / 2) });
-    const sockets = Array.from({ length: 2 }, () => opened(async () => completed("r")).socket);
-    for (const socket of sockets) socket.says(large);
-    await pass(1);
-    const told = sockets.map(({ events }) => events);
-    for (const socket of sockets) socket.ends();
-    turn.resolve();
-    await pass(1);
-    expect({ told, left: world.memory.responseMemory.usedBytes }).toMatchObject({
-      told: [[], [{ type: "error", error: { code: "realtime_backlog" } }]],
-      left: 0,
-    });
-  });
-
-  it("leaves small requests of others theirs while two tenants keep all of it waiting", async () => {
-    const { promise } = Promise.withResolvers<Response>();
-    const large = create({ input: "x".repeat(LIMITS.realtimeMessage - 1_000) });
-    for (const tenantId of ["first", "second"]) opened(async () => await promise, tenantId).socket.says(large);
-    const { socket, asked } = opened(async () => completed("r"), "other");
-    socket.says(create({ store: true, input: "x".repeat(10_000) }));
-    await pass(1);
-    expect({
-      isFull: world.memory.responseMemory.usedBytes > LIMITS.responsesMemory - 4_000,
-      asked: asked.length,
-    }).toEqual({
-      isFull: true,
-      asked: 1,
-    });
-  });
-
-  it("that its clients leave unread ends those that do not read", async () => {
-    const sockets = Array.from({ length: 5 }, () => opened(async () => completed("r")).socket);
-    const [first, ...others] = sockets;
-    for (const socket of others) socket.bufferedAmount = LIMITS.realtimeBacklog;
-    others[0]?.says(create());
-    first?.says(create());
-    await pass(1);
-    const before = others[0]?.closed;
-    if (first !== undefined) first.bufferedAmount = 1;
-    others[0]?.says(create());
-    await pass(1);
-    expect({ before, after: others[0]?.closed, reads: first?.closed }).toEqual({
-      before: null,
-      after: { code: 1013, reason: "realtime_backlog" },
-      reads: null,
-    });
-  });
-
-  it("has 128 connections, and those of others besides", () => {
-    const join = (tenantId: string) =>
-      world.memory.responseMemory.join(tenantId, new HeldSocket() as unknown as WebSocket) !== null;
-    const joined = Array.from({ length: LIMITS.tenantResponsesSockets }, () => join("a"));
-    expect({ all: joined.every(Boolean), more: join("a"), other: join("b") }).toEqual({
-      all: true,
-      more: false,
-      other: true,
-    });
-  });
-
-  it("is written to in turns for a message of many items, as that is read", async () => {
-    const { socket } = opened(async () => completed("r"));
-    const waitsFor = async (generate: "0" | "false"): Promise<number> => {
-      const before = world.waits.length;
-      socket.says(`{"type":"response.create","generate":${generate},"input":[${"1,".repeat(300_000)}1]}`);
-      await pass(1);
-      return world.waits.length - before;
-    };
-    const [whenRefused, whenKept] = [await waitsFor("0"), await waitsFor("false")];
-    expect({ types: socket.types, hasMore: whenKept > whenRefused }).toEqual({
-      types: ["error", "response.created", "response.completed"],
-      hasMore: true,
-    });
   });
 });
 

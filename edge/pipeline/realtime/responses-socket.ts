@@ -6,17 +6,16 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
-import { type AskedResponse, askedResponse, repeatedItems } from "../../domain/realtime/asked-response.ts";
+import { askedResponse, repeatedItems } from "../../domain/realtime/asked-response.ts";
 import { type Closing, closingOf, passedOn } from "../../domain/realtime/close-codes.ts";
 import { MessageRate } from "../../domain/realtime/message-rate.ts";
 import { eventOf } from "../../domain/realtime/realtime-events.ts";
-import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
-import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
+import { type TakeBytes, writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
-import type { ResponseShare } from "../call/memory/response-memory.ts";
+import type { RequestMemory, ResponseShare } from "../call/memory/response-memory.ts";
 import { StallWatch } from "../call/stall-watch.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
@@ -25,6 +24,7 @@ import { KeptResponses } from "./kept-responses.ts";
 import { type Message, MessageQueue } from "./message-queue.ts";
 import { parsedMessage } from "./parsed-message.ts";
 import { dismiss, sendTo } from "./sockets.ts";
+import { type ItemPieces, joinedItems, WrittenRequest } from "./written-request.ts";
 
 /** Answers a request of `/v1/responses` with this body. Never throws. */
 type Ask = (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Response>;
@@ -33,26 +33,15 @@ type Ask = (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Respo
 const LAST = /^response\.(?:completed|incomplete|failed)$/;
 /** What such an event, or one of an error, has in its text. */
 const MAY_BE_LAST = /"(?:error|response\.(?:completed|incomplete|failed))"/;
-/** Longest JSON that is written of a message, in bytes. */
-const WRITTEN_MAX = 2 * LIMITS.realtimeMessage;
-
-const encoder = new TextEncoder();
-const NOTHING = new Uint8Array();
-const COMMA = encoder.encode(",");
-const INPUT = encoder.encode(',"input":[');
-const END = encoder.encode("]}");
-
-/** The items of both, without the brackets of a list. */
-function joined(before: Uint8Array | null, after: Uint8Array): Uint8Array {
-  if (before === null || before.byteLength === 0) return after;
-  return after.byteLength === 0 ? before : concat([before, COMMA, after]);
-}
+/** A client that has unread bytes is looked at again after so long: that it reads is no event. */
+const LOOK_EVERY_MS = 250;
 
 /** A request that is served. */
 interface Served {
-  readonly asked: AskedResponse;
-  /** The items of its conversation so far, as JSON without the brackets of a list. */
-  readonly items: Uint8Array;
+  readonly lane: string | null;
+  readonly isStored: boolean;
+  /** Those of its conversation so far. */
+  readonly items: ItemPieces;
   /** Aborted when its client leaves. */
   readonly gone: AbortController;
 }
@@ -67,6 +56,8 @@ export class ResponsesSocket {
   /** Requests that end with the connection: the last event of their response has not come. */
   readonly #unfinished = new Set<AbortController>();
   readonly #callOffs: (() => void)[];
+  /** Ends the wait for the next look at what is unread. */
+  #callOffLook: (() => void) | null = null;
   /** The last request of each lane. */
   readonly #lanes = new Map<string | null, Promise<void>>();
   #waiting = 0;
@@ -79,21 +70,20 @@ export class ResponsesSocket {
     this.#ask = ask;
     this.#share = share;
     this.#kept = new KeptResponses(share);
-    const { timer, ports, interruption, config } = call;
+    const { timer, ports, config } = call;
     this.#silence = new StallWatch(timer, ports.clock, LIMITS.responsesSilence, () => this.#idle());
     this.#callOffs = [
       () => this.#silence.end(),
       () => this.#kept.end(),
       () => share.remove(socket),
+      () => this.#callOffLook?.(),
       timer.after(config.realtimeMaxMs, () => this.#fail(new GatewayError("realtime_session_expired"))),
-      // each request ends with the same reason, without this
-      interruption.listen(() => this.#fail(interruption.failure, false)),
     ];
   }
 
   start(): void {
     const handling = {
-      handle: async (message: Message, free: () => void) => await this.#received(message, free),
+      handle: async (message: Message, memory: RequestMemory) => await this.#received(message, memory),
       failed: (error: unknown) => this.#fail(error),
       reserve: (bytes: number) => this.#reserved(bytes),
     };
@@ -110,89 +100,98 @@ export class ResponsesSocket {
     socket.addEventListener("error", () => this.#end({ code: 1001, reason: "" }));
     socket.accept();
     this.#silence.begin();
+    const { interruption } = this.#call;
+    // each request ends with the same reason, without this
+    this.#callOffs.push(interruption.listen(() => this.#fail(interruption.failure, false)));
   }
 
   /** Memory for a message; null: the tenant has none, which its client is told. */
-  #reserved(bytes: number): (() => void) | null {
-    const free = this.#share.reserve(bytes);
-    if (free === null) this.#tell(new GatewayError("realtime_backlog"));
-    return free;
+  #reserved(bytes: number): RequestMemory | null {
+    const memory = this.#share.open();
+    if (memory.cover(bytes)) return memory;
+    memory.close();
+    this.#tell(new GatewayError("realtime_backlog"));
+    return null;
   }
 
-  async #received(message: Message, free: () => void): Promise<void> {
-    const asked = await this.#askedBy(message, free);
-    if (asked instanceof GatewayError) this.#tell(asked);
-    else if (this.#waiting >= LIMITS.realtimeResponses) this.#tell(new GatewayError("realtime_backlog"), asked.lane);
-    else return this.#enter(asked, free);
-    free();
-  }
-
-  async #askedBy(message: Message, free: () => void): Promise<AskedResponse | GatewayError> {
+  /** Closes the memory, or leaves that to the lane. */
+  async #received(message: Message, memory: RequestMemory): Promise<void> {
+    let [lane, isInLane]: [string | null, boolean] = [null, false];
     try {
       const event = eventOf(await parsedMessage(this.#call, message));
       const asked = event === null ? null : askedResponse(event);
-      if (asked === null) return new GatewayError("invalid_json");
-      return "param" in asked ? fieldError(asked) : asked;
+      if (asked === null) throw new GatewayError("invalid_json");
+      if ("param" in asked) throw fieldError(asked);
+      lane = asked.lane;
+      if (this.#waiting >= LIMITS.realtimeResponses) throw new GatewayError("realtime_backlog");
+      let writtenBytes = 0;
+      // small values can be much longer as JSON than they came
+      const take = (bytes: number): void => {
+        writtenBytes += bytes;
+        if (!memory.cover(writtenBytes)) throw new GatewayError("realtime_backlog");
+      };
+      const request = await WrittenRequest.of(asked, async (value) => await this.#json(value, take));
+      this.#enter(request, memory);
+      isInLane = true;
     } catch (error) {
-      free();
-      throw error;
+      if (!(error instanceof GatewayError)) throw error;
+      this.#tell(error, lane);
+    } finally {
+      if (!isInLane) memory.close();
     }
   }
 
   /** It is answered after what was asked for before it in its lane. */
-  #enter(asked: AskedResponse, free: () => void): void {
-    const { lane } = asked;
+  #enter(request: WrittenRequest, memory: RequestMemory): void {
+    const { lane } = request;
     this.#waiting += 1;
+    const serve = async (): Promise<void> => {
+      try {
+        await this.#serve(request, memory);
+      } finally {
+        memory.close();
+        this.#waiting -= 1;
+        if (this.#lanes.get(lane) === served) this.#lanes.delete(lane);
+      }
+    };
     const before = this.#lanes.get(lane) ?? Promise.resolve();
-    const served = before.then(async () => {
-      await this.#serve(asked);
-      free();
-      this.#waiting -= 1;
-      if (this.#lanes.get(lane) === served) this.#lanes.delete(lane);
-    });
+    const served = before.then(serve, serve);
     this.#lanes.set(lane, served);
     this.#call.waitUntil(served);
   }
 
-  /** Never rejects. */
-  async #serve(asked: AskedResponse): Promise<void> {
+  async #serve(request: WrittenRequest, memory: RequestMemory): Promise<void> {
     if (this.#hasEnded) return;
-    const { previous_response_id: previous, input: _input, ...others } = asked.body;
-    const kept = typeof previous === "string" ? this.#kept.items(previous) : null;
-    const isKept = asked.isWarmUp || asked.body["store"] === false;
+    const { lane, isStored } = request;
+    const gone = new AbortController();
     try {
-      if (kept === null && typeof previous === "string" && others["store"] === false)
-        return this.#tell(new GatewayError("previous_response_not_found", { value: previous }), asked.lane);
-      const items = isKept || kept !== null ? joined(kept, await this.#written(asked.input)) : NOTHING;
-      if (asked.isWarmUp) return this.#warmUp(asked, items);
-      const head = await this.#json(kept === null ? asked.body : others);
-      const body = kept === null ? head : concat([head.subarray(0, -1), INPUT, items, END]);
-      if (this.#hasEnded) return;
-      const served = { asked, items, gone: new AbortController() };
-      this.#unfinished.add(served.gone);
-      await this.#relay(served, await this.#ask(body, served.gone.signal));
-      this.#unfinished.delete(served.gone);
+      const { body, items } = this.#taken(request, memory);
+      if (request.isWarmUp) return this.#warmUp(request, items);
+      this.#unfinished.add(gone);
+      await this.#relay({ lane, isStored, items, gone }, await this.#ask(body, gone.signal));
     } catch (error) {
       if (this.#hasEnded || error instanceof ClientGone) return;
+      const isRefused = error instanceof GatewayError;
       const { ports, requestId } = this.#call;
-      ports.log.event("websocket_response_failed", { request_id: requestId, reason: rootCause(error) });
-      this.#tell(error instanceof GatewayError ? error : new GatewayError("internal_error"), asked.lane);
+      if (!isRefused) ports.log.event("websocket_response_failed", { request_id: requestId, reason: rootCause(error) });
+      this.#tell(isRefused ? error : new GatewayError("internal_error"), lane);
+    } finally {
+      this.#unfinished.delete(gone);
     }
   }
 
-  /** Small values can be much longer as JSON than they came. */
-  async #json(value: unknown): Promise<Uint8Array<ArrayBuffer>> {
-    let left = WRITTEN_MAX;
-    const take = (bytes: number): void => {
-      left -= bytes;
-      if (left < 0) throw new GatewayError("request_too_large");
-    };
-    return await inTurns(this.#call, writtenInSteps(value, take));
+  /** The request behind what it continues. What is kept may go for it: then the request alone has it. */
+  #taken(request: WrittenRequest, memory: RequestMemory): ReturnType<WrittenRequest["take"]> {
+    const { previous, byteLength } = request;
+    const kept = previous === null ? null : this.#kept.items(previous);
+    if (kept === null && previous !== null && !request.isStored)
+      throw new GatewayError("previous_response_not_found", { value: previous });
+    if (!memory.cover(byteLength + (kept?.byteLength ?? 0))) throw new GatewayError("realtime_backlog");
+    return request.take(kept);
   }
 
-  /** The items of a list, without its brackets. */
-  async #written(items: readonly unknown[]): Promise<Uint8Array> {
-    return (await this.#json(items)).subarray(1, -1);
+  async #json(value: unknown, take: TakeBytes): Promise<Uint8Array<ArrayBuffer>> {
+    return await inTurns(this.#call, writtenInSteps(value, take));
   }
 
   async #relay(served: Served, response: Response): Promise<void> {
@@ -206,30 +205,45 @@ export class ResponsesSocket {
     let hasEnd = false;
     for await (const data of eventData(body))
       if (data !== "[DONE]") hasEnd = (await this.#pass(served, data)) || hasEnd;
-    if (!hasEnd) this.#tell(new GatewayError("upstream_stream_error"), served.asked.lane);
+    if (!hasEnd) this.#tell(new GatewayError("upstream_stream_error"), served.lane);
   }
 
   /** Sends an event of a response, and keeps what only this connection knows of it. True: the client waits for no other event. */
-  async #pass({ asked, items, gone }: Served, data: string): Promise<boolean> {
+  async #pass({ lane, isStored, items, gone }: Served, data: string): Promise<boolean> {
     const event = MAY_BE_LAST.test(data) ? jsonObjectOf(await parsedMessage(this.#call, data)) : null;
     const { type, response, error } = event ?? {};
     const isLast = typeof type === "string" && LAST.test(type);
     if (isLast) {
       this.#unfinished.delete(gone);
       const { id, output } = jsonObjectOf(response) ?? {};
-      if (!this.#hasEnded && asked.body["store"] === false && typeof id === "string" && type !== "response.failed")
-        this.#kept.keep(id, joined(items, await this.#written(repeatedItems(output))));
+      if (!this.#hasEnded && !isStored && typeof id === "string" && type !== "response.failed")
+        await this.#keep(id, items, output);
     }
-    this.#send(data, asked.lane);
+    this.#send(data, lane);
     return isLast || type === "error" || jsonObjectOf(error) !== null;
   }
 
+  async #keep(id: string, items: ItemPieces, output: unknown): Promise<void> {
+    const tooLong = new Error("a response that is too long to be kept");
+    let left = LIMITS.responsesKept;
+    const take = (bytes: number): void => {
+      left -= bytes;
+      if (left < 0) throw tooLong;
+    };
+    try {
+      const said = await this.#json(repeatedItems(output), take);
+      this.#kept.keep(id, joinedItems(items, [said.subarray(1, -1)]));
+    } catch (error) {
+      if (error !== tooLong) throw error;
+    }
+  }
+
   /** The client will continue a response of which nothing was made. */
-  #warmUp({ lane, body }: AskedResponse, items: Uint8Array): void {
+  #warmUp({ lane, model }: WrittenRequest, items: ItemPieces): void {
     const id = `resp_${this.#call.ports.random.uuid().replaceAll("-", "")}`;
     this.#kept.keep(id, items);
     const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
-    const response = { id, object: "response", model: body["model"] ?? null, output: [], error: null };
+    const response = { id, object: "response", model, output: [], error: null };
     const events: readonly JsonObject[] = [
       { type: "response.created", response: { ...response, status: "in_progress", usage: null } },
       { type: "response.completed", response: { ...response, status: "completed", usage } },
@@ -246,13 +260,27 @@ export class ResponsesSocket {
   #send(data: string, lane: string | null): void {
     if (this.#hasEnded) return;
     this.#silence.begin();
-    const { bufferedAmount: unread } = this.#socket;
+    const unread = this.#unreadBytes();
     const isTooMuch =
       unread > LIMITS.realtimeBacklog || (unread > 0 && this.#share.unreadBytes > LIMITS.tenantResponsesMemory);
     const members = /^\s*\{(?=\s*")/.exec(data)?.[0].length;
     if (isTooMuch) this.#fail(new GatewayError("realtime_backlog"));
-    else if (members !== undefined)
+    else if (members !== undefined) {
       sendTo(this.#socket, lane === null ? data : `{"stream_id":${JSON.stringify(lane)},${data.slice(members)}`);
+      this.#unreadBytes();
+    }
+  }
+
+  /** What the client has not read: noted for the other connections of its tenant until it has read all. */
+  #unreadBytes(): number {
+    const { bufferedAmount } = this.#socket;
+    this.#share.noteUnread(this.#socket, bufferedAmount);
+    if (bufferedAmount > 0)
+      this.#callOffLook ??= this.#call.timer.after(LOOK_EVERY_MS, () => {
+        this.#callOffLook = null;
+        this.#unreadBytes();
+      });
+    return bufferedAmount;
   }
 
   #idle(): void {

@@ -10,6 +10,14 @@ interface Kept {
   readonly forget: () => void;
 }
 
+/** Memory of a request, as it waits and runs. */
+export interface RequestMemory {
+  /** Reserves what is missing to so many bytes in all; false: that does not fit. */
+  cover(totalBytes: number): boolean;
+  /** Frees all of it. */
+  close(): void;
+}
+
 /** What the connections of a tenant have together. */
 export class ResponseShare {
   readonly #all: MemoryBudget;
@@ -17,7 +25,8 @@ export class ResponseShare {
   readonly #own = new MemoryBudget(LIMITS.tenantResponsesMemory, () => this.giveUp());
   /** By what frees it, the oldest first. */
   readonly #kept = new Map<() => void, Kept>();
-  readonly #sockets = new Set<WebSocket>();
+  /** Bytes that the client of each connection has not read, as its own request saw it: no other one may read a socket. */
+  readonly #unread = new Map<WebSocket, number>();
 
   constructor(all: MemoryBudget, leave: () => void) {
     this.#all = all;
@@ -30,33 +39,58 @@ export class ResponseShare {
 
   /** Bytes that the clients have not read. */
   get unreadBytes(): number {
-    return [...this.#sockets].reduce((sum, { bufferedAmount }) => sum + bufferedAmount, 0);
+    return [...this.#unread.values()].reduce((sum, bytes) => sum + bytes, 0);
   }
 
   /** False: the tenant has too many connections. */
   add(socket: WebSocket): boolean {
-    if (this.#sockets.size >= LIMITS.tenantResponsesSockets) return false;
-    this.#sockets.add(socket);
+    if (this.#unread.size >= LIMITS.tenantResponsesSockets) return false;
+    this.#unread.set(socket, 0);
     return true;
   }
 
-  remove(socket: WebSocket): void {
-    if (this.#sockets.delete(socket) && this.#sockets.size === 0) this.#leave();
+  /** Called by the request of the connection itself. */
+  noteUnread(socket: WebSocket, bytes: number): void {
+    if (this.#unread.has(socket)) this.#unread.set(socket, bytes);
   }
 
-  /**
-   * What it returns frees the bytes; null: they do not fit. `forget` is called when others need them. A small request needs memory
-   * of its tenant only, so that the large ones of others refuse none.
-   */
-  reserve(bytes: number, forget: (() => void) | null = null): (() => void) | null {
-    const isSmall = forget === null && bytes <= LIMITS.smallBody;
-    const parts = (isSmall ? [this.#own] : [this.#own, this.#all]).map((budget) => budget.open(forget !== null));
+  remove(socket: WebSocket): void {
+    this.#unread.delete(socket);
+    this.#leaveIfUnused();
+  }
+
+  /** Memory for a request. A small one needs that of its tenant only, so that the large ones of others refuse none. */
+  open(): RequestMemory {
+    const [own, all] = [this.#own.open(), this.#all.open()];
+    let [ofOwn, ofAll] = [0, 0];
+    return {
+      cover: (totalBytes) => {
+        const more = Math.max(totalBytes - ofOwn, 0);
+        if (!own.grow(more)) return false;
+        ofOwn += more;
+        const moreOfAll = totalBytes > LIMITS.smallBody ? Math.max(totalBytes - ofAll, 0) : 0;
+        if (!all.grow(moreOfAll)) return false;
+        ofAll += moreOfAll;
+        return true;
+      },
+      close: () => {
+        own.close();
+        all.close();
+        this.#leaveIfUnused();
+      },
+    };
+  }
+
+  /** Memory for what is kept: what it returns frees it; null: it does not fit. `forget` is called when others need it. */
+  keep(bytes: number, forget: () => void): (() => void) | null {
+    const parts = [this.#own.open(true), this.#all.open(true)];
     const free = (): void => {
       for (const part of parts) part.close();
       this.#kept.delete(free);
+      this.#leaveIfUnused();
     };
     if (parts.every((part) => part.grow(bytes))) {
-      if (forget !== null) this.#kept.set(free, { bytes, forget });
+      this.#kept.set(free, { bytes, forget });
       return free;
     }
     free();
@@ -72,6 +106,11 @@ export class ResponseShare {
     forget();
     return true;
   }
+
+  /** Requests may still have memory when the last connection has ended: the next one shares it with them. */
+  #leaveIfUnused(): void {
+    if (this.#unread.size === 0 && this.#own.usedBytes === 0) this.#leave();
+  }
 }
 
 export class ResponseMemory {
@@ -85,8 +124,11 @@ export class ResponseMemory {
 
   /** The share of a tenant's connection; null: the tenant has too many. Its socket is removed from it at its end. */
   join(tenantId: string, socket: WebSocket): ResponseShare | null {
-    const known = this.#shares.get(tenantId);
-    const share = known ?? new ResponseShare(this.#all, () => this.#shares.delete(tenantId));
+    const share: ResponseShare =
+      this.#shares.get(tenantId) ??
+      new ResponseShare(this.#all, () => {
+        if (this.#shares.get(tenantId) === share) this.#shares.delete(tenantId);
+      });
     this.#shares.set(tenantId, share);
     return share.add(socket) ? share : null;
   }

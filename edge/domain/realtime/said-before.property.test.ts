@@ -1,0 +1,91 @@
+/** What an item is examined with, whatever is added, refused and accepted before it (docs/rules/realtime.md#guardrails). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SaidBefore } from "./said-before.ts";
+
+/** Characters of what was said before that are examined with an item. */
+const READ_TOGETHER = 1_024;
+
+/** Texts of some long runs: of letters, blanks, and characters of two units. */
+const run = fc.tuple(fc.constantFrom("a", "-", "長", "😀", " ", "\n", "word "), fc.integer({ min: 1, max: 1_500 }));
+const aText = fc
+  .array(run, { maxLength: 3 })
+  .map((runs) => runs.map(([text, count]) => text.repeat(count).slice(0, count)).join(""));
+/** Texts that often are the same, or none. */
+const text = fc.oneof(aText, fc.constantFrom("", " ", "hello ".repeat(300)));
+/** An item; that its upstream refuses the oldest event of which that is not known, or accepts it. */
+const step = fc.oneof(
+  text.map((said) => ({ said })),
+  fc.constantFrom({ isRefused: true }, { isRefused: true, isNewest: true }, { isRefused: false }),
+);
+
+interface Item {
+  readonly id: string;
+  readonly said: string;
+  readonly examined: string;
+  state: "sent" | "accepted" | "refused";
+}
+
+/** What was added, in its order, and whether the session goes on. */
+function played(steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]) {
+  const before = new SaidBefore();
+  const items: Item[] = [];
+  for (const one of steps) {
+    if ("said" in one) {
+      const id = `event_${items.length + 1}_`;
+      const examined = `${before.text}${one.said}`;
+      before.add(examined, id);
+      items.push({ id, said: one.said, examined, state: "sent" });
+      continue;
+    }
+    const open = items.filter(({ state }) => state === "sent");
+    const item = "isNewest" in one ? open.at(-1) : open[0];
+    if (item === undefined) continue;
+    item.state = one.isRefused ? "refused" : "accepted";
+    if (one.isRefused && !before.refused(item.id)) return { items, hasEnded: true };
+  }
+  return { items, hasEnded: false };
+}
+
+describe("an item", () => {
+  it("is examined behind the last 1,024 characters that the model reads before it", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const { items, hasEnded } = played(steps);
+        fc.pre(!hasEnded);
+        let read = "";
+        // of an item without text there is nothing to find
+        for (const { said, examined, state } of items) {
+          if (state === "refused" || said === "") continue;
+          expect(examined.endsWith(`${read.slice(-READ_TOGETHER)}${said}`)).toBe(true);
+          read += said;
+        }
+      }),
+    );
+  });
+
+  it("that is refused before another one follows does not end the session", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(text, fc.boolean()), { maxLength: 12 }), (texts) => {
+        const steps = texts.flatMap(([said, isRefused]) => [{ said }, { isRefused }]);
+        expect(played(steps).hasEnded).toBe(false);
+      }),
+    );
+  });
+
+  it("whose event was forgotten ends the session when it is refused, and what is no item does not", () => {
+    const before = new SaidBefore();
+    for (let nth = 1; nth <= 1_030; nth += 1) before.add(`${before.text}text ${nth}`, `event_${nth}_`);
+    expect({
+      forgotten: before.refused("event_1_"),
+      later: before.refused("event_2000_"),
+      own: before.refused("event_gateway_1"),
+    }).toEqual({ forgotten: false, later: true, own: true });
+  });
+
+  it("is examined behind a whole word, if that is short", () => {
+    const before = new SaidBefore();
+    before.add(`one harmless${"-".repeat(20)} ${"x".repeat(1_000)}`, "event_1_");
+    expect(before.text.startsWith("harmless")).toBe(true);
+  });
+});
