@@ -5,14 +5,14 @@
  */
 import type { Context } from "hono";
 import { accepts } from "hono/accepts";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { CSV_TYPE, csvLine } from "../../shared/text/csv.ts";
 import type { Page } from "../kernel/context.ts";
 import { csvHeaders, csvLines, csvName, isCsvFormat } from "../kernel/csv.ts";
 import type { ApiTypes } from "./types.ts";
 
 const JSON_TYPE = "application/json";
-/** As many rows as a page can have. */
-const PAGE_ROWS = "1000";
+const PAGE_ROWS = LIMITS.listRowsMost;
 
 /** Whether the caller wants CSV: the query decides, else the header Accept. Throws 400 for another format. */
 export function wantsCsv(c: Context<ApiTypes>): boolean {
@@ -22,17 +22,19 @@ export function wantsCsv(c: Context<ApiTypes>): boolean {
 
 type ListQuery = Readonly<Record<string, string | undefined>>;
 
-/** The page that a query names a limit for; without a limit all pages from its cursor on, in turn. Throws 400. */
+/** As many rows as a query names a limit for; without a limit all, from its cursor on, page by page. Throws 400. */
 export async function* listPages<Row>(
   query: ListQuery,
   list: (query: ListQuery) => Promise<Page<Row>>,
 ): AsyncGenerator<readonly Row[]> {
-  const whole = query["limit"] === undefined;
-  for (let asked: ListQuery = whole ? { ...query, limit: PAGE_ROWS } : query; ; ) {
+  const { limit } = query;
+  let left = limit === undefined ? Infinity : Math.min(Number(limit), PAGE_ROWS);
+  for (let asked: ListQuery = limit === undefined ? { ...query, limit: String(PAGE_ROWS) } : query; ; ) {
     const { rows, next } = await list(asked);
     yield rows;
-    if (next === null || !whole) return;
-    asked = { ...asked, cursor: next };
+    left -= rows.length;
+    if (next === null || left <= 0) return;
+    asked = { ...asked, cursor: next, limit: String(Math.min(left, PAGE_ROWS)) };
   }
 }
 

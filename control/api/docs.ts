@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { FixedFile } from "./fixed-file.ts";
 import type { Api } from "./types.ts";
 
 const require = createRequire(import.meta.url);
@@ -57,13 +58,12 @@ export function docsRoutes(app: Api): void {
   app.get("/docs/start.js", (c) =>
     c.body(START, 200, { ...HEADERS, "content-type": "text/javascript; charset=utf-8" }),
   );
+  const read = new Map<string, FixedFile>();
   for (const [name, type] of Object.entries(FILES)) {
-    app.get(`/docs/${name}`, (c) =>
-      c.body(new Uint8Array(readFileSync(join(FOLDER, name))), 200, {
-        ...HEADERS,
-        "content-type": type,
-        "cache-control": "public, max-age=3600",
-      }),
-    );
+    app.get(`/docs/${name}`, (c) => {
+      const file = read.get(name) ?? new FixedFile(type, readFileSync(join(FOLDER, name)));
+      read.set(name, file);
+      return file.answer(c.req.raw, { ...HEADERS, "cache-control": "public, max-age=3600" });
+    });
   }
 }

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { type Access, declareAccess } from "./access.ts";
 import { docsRoutes } from "./docs.ts";
 import { buildDocument } from "./document.ts";
+import { FixedFile } from "./fixed-file.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
 const versionSchema = z
@@ -50,10 +51,10 @@ export function publicRoutes(app: Api, deps: ApiDeps): void {
   );
   app.get("/api/v1/health", (c) => c.text("ok"));
   app.get("/api/v1/version", (c) => c.json(deps.version));
-  let document: object | undefined;
+  let document: FixedFile | undefined;
   app.get("/api/v1/openapi.json", (c) => {
-    document ??= buildDocument(app, deps.version.version);
-    return c.json(document);
+    document ??= new FixedFile("application/json", JSON.stringify(buildDocument(app, deps.version.version)));
+    return document.answer(c.req.raw, { "cache-control": "no-cache" });
   });
   docsRoutes(app);
 }

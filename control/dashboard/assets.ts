@@ -4,8 +4,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { z } from "zod";
+import { FixedFile } from "../api/fixed-file.ts";
 
 /** Where `npm run build` and `npm start` put the console's files. */
 export const BUILT_CONSOLE = join(import.meta.dirname, "../../dist/console");
@@ -21,19 +21,13 @@ const manifestSchema = z.object({
   preload: z.array(fileName),
 });
 
-interface Asset {
-  readonly type: string;
-  readonly plain: Uint8Array<ArrayBuffer>;
-  readonly gzip: Uint8Array<ArrayBuffer>;
-}
-
 export class ConsoleAssets {
   /** Changes with every build. */
   readonly build: string;
   readonly #manifest: z.infer<typeof manifestSchema>;
-  readonly #files: ReadonlyMap<string, Asset>;
+  readonly #files: ReadonlyMap<string, FixedFile>;
 
-  private constructor(manifest: z.infer<typeof manifestSchema>, files: ReadonlyMap<string, Asset>) {
+  private constructor(manifest: z.infer<typeof manifestSchema>, files: ReadonlyMap<string, FixedFile>) {
     this.build = manifest.build;
     this.#manifest = manifest;
     this.#files = files;
@@ -49,8 +43,7 @@ export class ConsoleAssets {
       readdirSync(folder).flatMap((name) => {
         const kind = NAME.exec(name)?.[1] as keyof typeof KINDS | undefined;
         if (kind === undefined) return [];
-        const plain = new Uint8Array(readFileSync(join(folder, name)));
-        return [[name, { type: KINDS[kind], plain, gzip: new Uint8Array(gzipSync(plain, { level: 9 })) }]];
+        return [[name, new FixedFile(KINDS[kind], readFileSync(join(folder, name)))]];
       }),
     );
     const { script, style, preload } = manifest.data;
@@ -61,17 +54,7 @@ export class ConsoleAssets {
 
   /** The answer to a request for a file; null: there is no such file. */
   file(name: string, request: Request): Response | null {
-    const asset = this.#files.get(name);
-    if (asset === undefined) return null;
-    const isGzip = /(^|[ ,])gzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(request.headers.get("accept-encoding") ?? "");
-    return new Response(isGzip ? asset.gzip : asset.plain, {
-      headers: {
-        "content-type": asset.type,
-        "cache-control": "public, max-age=31536000, immutable",
-        vary: "accept-encoding",
-        ...(isGzip ? { "content-encoding": "gzip" } : {}),
-      },
-    });
+    return this.#files.get(name)?.answer(request, { "cache-control": "public, max-age=31536000, immutable" }) ?? null;
   }
 
   /** The page; scripts in it run by the nonce. */

@@ -9,6 +9,7 @@ import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Logger } from "../kernel/log.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { OpenCalls } from "./open-calls.ts";
+import { passedOn } from "./passed-on.ts";
 
 /** Every request that is passed on: its method and path below /api/relay. */
 const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/completions", "POST /v1/messages"]);
@@ -181,40 +182,6 @@ class BoundedBody {
       // the browser has gone
     }
   }
-}
-
-/**
- * The body of an answer as it comes; `onEnd`: all of it has, `onOver`: nothing more comes, for whatever reason. One that
- * breaks off ends the browser's connection, so that it is not taken for whole.
- */
-function passedOn(
-  body: ReadableStream<Uint8Array>,
-  { onEnd, onOver }: { readonly onEnd: () => void; readonly onOver: () => void },
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) return controller.enqueue(value);
-          onOver();
-          onEnd();
-          controller.close();
-        } catch (error) {
-          onOver();
-          // With another code the server would write the error's text to the browser and to the console.
-          const cut = { code: "ERR_STREAM_PREMATURE_CLOSE", cause: error };
-          controller.error(Object.assign(new Error("the answer broke off"), cut));
-        }
-      },
-      cancel: async (reason) => {
-        onOver();
-        await reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 function shown(answer: Answer): Headers {

@@ -106,17 +106,29 @@ export const byNewest = (columns: Created): SQL[] => [desc(columns.created_at), 
 export const createdMicros = (column: PgColumn): SQL<string> =>
   sql<string>`((extract(epoch from ${column}) * 1000000)::bigint)::text`;
 
-/** Removes the one row too many and makes the cursor of the next page from the last row. */
+/**
+ * Removes the rows too many, by their number and by the bytes of their records, and makes the cursor of the next page from the last
+ * row that stays. One row always stays.
+ */
 export function toPage<Row, T>(
   rows: readonly Row[],
   page: PageQuery,
   sortKey: (row: Row) => readonly string[],
   toRecord: (row: Row) => T,
 ): Page<T> {
-  const kept = rows.slice(0, page.limit);
-  const last = kept.at(-1);
-  const next = rows.length > page.limit && last !== undefined ? writeCursor(sortKey(last)) : null;
-  return { rows: kept.map(toRecord), next };
+  const records: T[] = [];
+  let bytes = 0;
+  for (const row of rows.slice(0, page.limit)) {
+    const record = toRecord(row);
+    bytes += Buffer.byteLength(JSON.stringify(record));
+    if (bytes > LIMITS.listBytes && records.length > 0) break;
+    records.push(record);
+  }
+  const last = rows[records.length - 1];
+  return {
+    rows: records,
+    next: rows.length > records.length && last !== undefined ? writeCursor(sortKey(last)) : null,
+  };
 }
 
 function writeCursor(parts: readonly string[]): string {

@@ -8,7 +8,7 @@ import type { Logger } from "./log.ts";
 
 const DEPTH_MAX = 8;
 
-/** Failures that a store's own line tells. */
+/** Failures that a store's own line tells, or that need none. */
 const told = new WeakSet<object>();
 
 /** The events of each store. */
@@ -33,11 +33,16 @@ export class StoreWatch {
 
   /** The store has not answered, or has refused with the code `kind`. */
   failed(error: unknown, kind = ""): void {
-    if (typeof error === "object" && error !== null) told.add(error);
+    this.left(error);
     const outage = this.#outages.get(kind) ?? new OutageLines();
     this.#outages.set(kind, outage);
     const facts = outage.failed(this.#nowMs());
     if (facts !== null) this.#log.warn({ ...EVENTS[this.#store][0], reason: rootCause(error), ...facts });
+  }
+
+  /** Who has asked did not wait for the answer: that tells nothing of the store, and needs no line. */
+  left(error: unknown): void {
+    if (typeof error === "object" && error !== null) told.add(error);
   }
 
   answered(): void {

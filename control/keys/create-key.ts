@@ -10,6 +10,7 @@ import { parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { lockTenant } from "../tenants/tenant-record.ts";
 import { changedByAdmin, createdByUser } from "./admin-limits.ts";
+import { boundModelNames } from "./bound-model-names.ts";
 import { keyColumns } from "./key-columns.ts";
 import { keyRecord } from "./key-record.ts";
 
@@ -24,6 +25,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
     if (ctx.isForUser === true) {
       const keys = await tx.$count(apiKeys, eq(apiKeys.tenant_id, tenantId));
       if (keys >= LIMITS.usersKeys) throw new GatewayError("too_many_keys", { value: String(keys) });
+      await boundModelNames(tx, tenantId, body.allowed_models, null);
     }
     const now = ctx.now();
     const fields = keyColumns(body, null, now) as typeof apiKeys.$inferInsert;

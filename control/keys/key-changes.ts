@@ -14,6 +14,7 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { changedByAdmin, changedByUser } from "./admin-limits.ts";
+import { boundModelNames } from "./bound-model-names.ts";
 import { keyColumns } from "./key-columns.ts";
 import { keyRecord, lockKey } from "./key-record.ts";
 
@@ -70,6 +71,7 @@ async function applyChange<Body extends object>(
     const now = ctx.now();
     const columns = rule.columns(body, before, now);
     const kept = ctx.isForUser === true ? changedByUser(before, columns) : changedByAdmin(before, columns, body);
+    if (ctx.isForUser === true) await boundModelNames(tx, before.tenant_id, columns.allowed_models, before);
     const [row] = await tx
       .update(apiKeys)
       .set({ ...columns, ...kept, rev: journal.rev, updated_at: now })

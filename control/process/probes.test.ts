@@ -45,6 +45,24 @@ it("is ready while the runtime of its machine serves, and says what does not", a
   expect(answers).toEqual([[200, "ready"], gone, gone, [503, "the database and the Worker's runtime do not answer"]]);
 });
 
+it("is asked of the database once for all who ask meanwhile, and anew later", async () => {
+  let statements = 0;
+  const database = async (): Promise<void> => {
+    statements += 1;
+    await Promise.resolve();
+  };
+  const serve = withProbes(own, { database, runtimeReadyUrl: "" });
+  const ready = async () => await (await serve(new Request("http://listener/readyz"))).text();
+  const answers = await Promise.all(Array.from({ length: 32 }, ready));
+  const atOnce = statements;
+  await ready();
+  expect({ answers: new Set(answers), atOnce, statements }).toEqual({
+    answers: new Set(["ready"]),
+    atOnce: 1,
+    statements: 2,
+  });
+});
+
 it("lives whatever is away, and leaves every other path and method to its listener", async () => {
   expect({
     live: await asked("/livez", { database: away }),

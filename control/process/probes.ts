@@ -2,6 +2,7 @@
  * What every listener of a process tells supervisors and load balancers: `/livez` that it runs, `/ready` and `/readyz`
  * whether it can work (docs/rules/routes.md#probes).
  */
+import { SharedReads } from "../kernel/shared-reads.ts";
 
 /** Orchestrators give up on a probe after a second or a few. */
 const WITHIN_MS = 1000;
@@ -18,6 +19,8 @@ export interface Needs {
 
 /** A listener that answers its probes, and everything else with `serve`. */
 export function withProbes(serve: Serve, needs: Needs): Serve {
+  // Anybody who reaches the listener may ask: who asks meanwhile waits for the same answer.
+  const shared = new SharedReads<readonly string[]>(() => false);
   return async (request, platform) => {
     if (request.method === "GET" || request.method === "HEAD")
       switch (new URL(request.url).pathname) {
@@ -25,19 +28,23 @@ export function withProbes(serve: Serve, needs: Needs): Serve {
           return new Response("ok");
         case "/ready":
         case "/readyz":
-          return await readiness(needs);
+          return readiness(await shared.get("", 0, async () => await awayOf(needs)));
       }
     return await serve(request, platform);
   };
 }
 
-async function readiness({ database, runtimeReadyUrl }: Needs): Promise<Response> {
+/** What does not answer. */
+async function awayOf({ database, runtimeReadyUrl }: Needs): Promise<readonly string[]> {
   const [stores, runtime] = await Promise.all([
     inTime(database()),
     runtimeReadyUrl === "" || inTime(serves(runtimeReadyUrl)),
   ]);
-  if (stores && runtime) return new Response("ready");
-  const away = [...(stores ? [] : ["the database"]), ...(runtime ? [] : ["the Worker's runtime"])];
+  return [...(stores ? [] : ["the database"]), ...(runtime ? [] : ["the Worker's runtime"])];
+}
+
+function readiness(away: readonly string[]): Response {
+  if (away.length === 0) return new Response("ready");
   return new Response(`${away.join(" and ")} ${away.length === 1 ? "does" : "do"} not answer`, { status: 503 });
 }
 

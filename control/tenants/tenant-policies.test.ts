@@ -102,6 +102,8 @@ describe("policies of a tenant", () => {
     ["guardrails", { policy: { fail_open: 1 } }, "policy.fail_open"],
     ["guardrails", { policy: { input_scanners: ["pii"], ban_keywords: ["a"] } }, "policy.ban_keywords"],
     ["guardrails", { policy: { action: "block", fail_open: false } }, "policy.input_scanners"],
+    ["guardrails", { policy: { input_scanners: ["ban_keywords"] } }, "policy.ban_keywords"],
+    ["guardrails", { policy: { action: "log_only", output_scanners: ["ban_keywords"] } }, "policy.ban_keywords"],
     ["compression", {}, "policy"],
     ["compression", { policy: [] }, "policy"],
     ["compression", { policy: { enabled: "yes" } }, "policy.enabled"],

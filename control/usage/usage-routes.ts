@@ -267,8 +267,10 @@ export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: Anal
       access,
       query,
       answer,
-      ...(csv === undefined ? {} : { csv: { ...csv, pages: (call) => pages(call.ctx, deps.analytics, call.query) } }),
-      handler: async (call) => await verb(call.ctx, deps.analytics, call.query),
+      ...(csv === undefined
+        ? {}
+        : { csv: { ...csv, pages: (call) => pages(call.ctx, deps.analytics.until(call.signal), call.query) } }),
+      handler: async (call) => await verb(call.ctx, deps.analytics.until(call.signal), call.query),
     });
   }
   endpoint(app, {
@@ -288,7 +290,7 @@ export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: Anal
     tag: "Usage",
     access: { user: "tenant in answer", fields: ROW_FIELDS_OF_USERS },
     answer: usageLogDetailSchema,
-    handler: async ({ ctx, path }) => await getUsageLog(ctx, deps.analytics, path.request_id),
+    handler: async ({ ctx, path, signal }) => await getUsageLog(ctx, deps.analytics.until(signal), path.request_id),
   });
   endpoint(app, {
     kind: "read",
@@ -297,7 +299,7 @@ export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: Anal
     summary: "Read the trace of a request",
     tag: "Usage",
     answer: z.array(spanSchema),
-    handler: async ({ path }) => await listSpans(deps.analytics, path.request_id),
+    handler: async ({ path, signal }) => await listSpans(deps.analytics.until(signal), path.request_id),
   });
   endpoint(app, {
     kind: "read",
@@ -308,7 +310,8 @@ export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: Anal
     access: { user: "key in path" },
     query: keySummaryQuerySchema,
     answer: keySummarySchema,
-    handler: async ({ ctx, path, query }) => await getKeySummary(ctx, deps.analytics, path.id, query),
+    handler: async ({ ctx, path, query, signal }) =>
+      await getKeySummary(ctx, deps.analytics.until(signal), path.id, query),
   });
   endpoint(app, {
     kind: "read",

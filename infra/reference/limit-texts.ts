@@ -49,6 +49,12 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   answerMemory: { limit: "memory of a Worker for responses that are buffered whole", unit: "bytes" },
   cacheMemory: { limit: "memory of a Worker for the response cache", unit: "bytes" },
   usersKeys: { limit: "keys of a tenant up to which users of the tenant create further ones", unit: "count" },
+  usersModelNames: {
+    limit: "size of the lists of models of all keys of a tenant up to which its users lengthen them",
+    unit: "bytes",
+  },
+  tenantConsoleCalls: { limit: "calls of the users of one tenant that the console has under way", unit: "count" },
+  tenantConsoleWaiting: { limit: "further ones that wait for their turn", unit: "count" },
   cachedAnswer: { limit: "size of a response in the response cache", unit: "bytes" },
   unsavedObjects: { limit: "memory of a Worker for stored objects that wait for the key-value store", unit: "bytes" },
   tenantUnsavedObjects: { limit: "the same, for those of one tenant", unit: "bytes" },
@@ -98,4 +104,5 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
     changedBy: "`limit` of the request",
   },
   listRowsMost: { limit: "maximum number of rows in a list of the Management API", unit: "count" },
+  listBytes: { limit: "size of the records on a page of such a list; one record always fits", unit: "bytes" },
 };

@@ -54,6 +54,9 @@ export const LIMITS = {
   waitingAlerts: 1000,
   amount: AMOUNT_MAX,
   usersKeys: 300,
+  usersModelNames: 1_000_000,
+  tenantConsoleCalls: 4,
+  tenantConsoleWaiting: 64,
   fileBytes: 200_000_000,
   fileLines: 50_000,
   filesOfTenantBytes: 2_000_000_000,
@@ -67,4 +70,5 @@ export const LIMITS = {
   batchCustomIdChars: 512,
   listRows: 100,
   listRowsMost: 1000,
+  listBytes: 4 * MIB,
 } as const;

@@ -231,11 +231,15 @@ const MODEL_NAMES_MAX = 2000;
 const MODEL_NAMES_CHARS_MAX = 200_000;
 
 /**
- * Names of models that may be used, as a body gives them: trimmed, without blanks and duplicates; an empty list is null.
- * The models need not exist (docs/rules/tenants.md#allowed-models).
+ * Names of models that may be used, as a body gives them: trimmed, without blanks and duplicates; an empty list is null. One of
+ * blanks alone is a mistake, and must not permit every model. The models need not exist (docs/rules/tenants.md#allowed-models).
  */
 export const modelNames = z
   .array(freeText(200), { error: "must be null or an array of model names" })
+  .refine(
+    (names) => names.length === 0 || names.some((name) => name !== ""),
+    "must name a model: [] or null permits every model",
+  )
   .nullable()
   .transform((names) => {
     const kept = [...new Set(names ?? [])].filter((name) => name !== "");

@@ -62,6 +62,17 @@ export const guardrailsPolicyWrite = guardrailsPolicyBody
       message: "must list a scanner unless output_scanners does: without one, nothing is blocked",
       when: whenValid("action", "input_scanners", "output_scanners"),
     },
+  )
+  .refine(
+    ({ ban_keywords, input_scanners, output_scanners }) =>
+      ban_keywords.length > 0 ||
+      input_scanners.length + output_scanners.length === 0 ||
+      [...input_scanners, ...output_scanners].some((scanner) => scanner !== "ban_keywords"),
+    {
+      path: ["ban_keywords"],
+      message: "must have a keyword while ban_keywords is the only scanner: without one, it finds nothing",
+      when: whenValid("ban_keywords", "input_scanners", "output_scanners"),
+    },
   );
 
 /** The fields that change in a policy. The verb judges the whole policy. */

@@ -4,7 +4,7 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { Bindings } from "../../edge/bindings.ts";
-import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
+import { type BudgetLimits, endUserLimitsOf, NO_KEY } from "../../edge/domain/budget/limits.ts";
 import type {
   BudgetReport,
   LeaseReport,
@@ -188,6 +188,20 @@ describe("TenantBudget", () => {
     await runInDurableObject(stub, (_instance: TenantBudgetApi, state) => {
       const ids = state.storage.sql.exec("SELECT * FROM keys").toArray();
       expect(ids).toHaveLength(1);
+    });
+  });
+
+  it("neither checks nor keeps an end user who is unknown when one is only read", async () => {
+    const stub = tenant();
+    const end_user_budget = { tokens: 100, cost_usd: null, period: "lifetime" as const, started_at_ms: null };
+    const { id, name } = limitsWith({}).tenant;
+    const limits = endUserLimitsOf("ann", { id, name, rev: 1, timezone: "UTC", end_user_budget });
+    if (limits === null) throw new Error("the tenant has a budget of end users");
+    const unknown = [await stub.endUserUsage(limits, null), await stub.endUserUsage(limits, null)];
+    await stub.report(spend(limits, 30));
+    expect({ unknown, known: await stub.endUserUsage(limits, null) }).toMatchObject({
+      unknown: [null, null],
+      known: { used_tokens: 30, remaining_tokens: 70 },
     });
   });
 

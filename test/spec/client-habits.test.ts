@@ -193,7 +193,7 @@ describe("GET /v1/limits", () => {
     });
   });
 
-  it("tells what the end user who is named has left, and without a name the caps of each", async () => {
+  it("tells what the end user who is named has left, else the caps of each", async () => {
     const minted = await gateway.mint(upstream.url);
     await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, {
       end_user_budget_period: "monthly",
@@ -212,9 +212,10 @@ describe("GET /v1/limits", () => {
       ({ budget }) => budget.used_tokens === 33,
     );
     const left = { used_tokens: 33, remaining_tokens: 967, period_end_ms: expect.any(Number) };
-    expect({ ann, bob: await endUser("?safety_identifier=bob"), nobody: await endUser("?user=%20") }).toMatchObject({
-      ann: { user: "ann b\u00e9", budget: { ...caps, ...left, state: "ok" } },
-      bob: { user: "bob", budget: { ...caps, used_tokens: 0, remaining_tokens: 1_000 } },
+    const bob = await endUser("?safety_identifier=bob");
+    expect({ ann, bob, nobody: await endUser("?user=%20") }).toEqual({
+      ann: { user: "ann b\u00e9", budget: expect.objectContaining({ ...caps, ...left, state: "ok" }) },
+      bob: { user: "bob", budget: caps },
       nobody: { user: null, budget: caps },
     });
   });

@@ -10,6 +10,7 @@ import { userCredential } from "../../api/guard.ts";
 import type { UserRow } from "../../db/schema/users.ts";
 import { SharedReads } from "../../kernel/shared-reads.ts";
 import { DashboardError } from "../dashboard-error.ts";
+import { LiveCalls } from "./live-calls.ts";
 import { managementPath, type RouteFinder, routeFinder } from "./live-path.ts";
 
 /** What is passed on of a request, and of an answer. */
@@ -48,6 +49,7 @@ interface WholeAnswer {
 
 export class Live {
   readonly #options: LiveOptions;
+  readonly #calls = new LiveCalls();
   readonly #shared = new SharedReads<WholeAnswer>(({ status }) => status === 200);
   readonly find: RouteFinder;
 
@@ -58,7 +60,7 @@ export class Live {
 
   /**
    * The answer to a request of an active user; `path` is that below /api/live, as it stands in the address. Throws
-   * DashboardError 403, GatewayError 404.
+   * DashboardError 403, 429, GatewayError 404.
    */
   async answer(request: Request, path: string, caller: Caller): Promise<Response> {
     const matched = this.find(request.method, path);
@@ -67,8 +69,13 @@ export class Live {
     const credential = this.#credentialOf(caller.user, user !== undefined);
     const query = new URL(request.url).searchParams;
     const address = `${managementPath(matched)}${query.size === 0 ? "" : `?${query.toString()}`}`;
-    if (shared === true) return shown(await this.#sharedAnswer(request.url, address, credential, caller));
-    return shown(await this.#send(request, address, credential, caller));
+    return await this.#calls.answer(caller.user, request.signal, async () =>
+      shown(
+        shared === true
+          ? await this.#sharedAnswer(request.url, address, credential, caller)
+          : await this.#send(request, address, credential, caller),
+      ),
+    );
   }
 
   /** The credential with which the Management API answers what the user may see. Throws DashboardError 403. */

@@ -85,6 +85,20 @@ it("merges every cell that answers into one family, and skips one that does not"
   expect(text.split("\n").filter((line) => !/^(#.*|\w+(\{.*\})? \S+|)$/.test(line))).toEqual([]);
 });
 
+it("asks once for all who ask at the same time", async () => {
+  let asked = 0;
+  const app = await metricsOf([
+    await cell("a", () => {
+      asked += 1;
+      return counter("a", 1);
+    }),
+  ]);
+  const answers = await Promise.all(
+    Array.from({ length: 32 }, async () => await (await app.request("/metrics")).text()),
+  );
+  expect({ asked, different: new Set(answers).size }).toEqual({ asked: 1, different: 1 });
+});
+
 it("answers although the database does not", async () => {
   const app = await metricsOf([], async () => await Promise.reject(new Error("no database")));
   const response = await app.request("/metrics");

@@ -8,6 +8,7 @@ import { familyOf, metricOptions } from "../../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../../shared/wire/internal.ts";
 import type { Cells } from "../../kernel/cells/cells.ts";
 import type { JobRuns } from "../../kernel/jobs/job-runs.ts";
+import { SharedReads } from "../../kernel/shared-reads.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -43,8 +44,7 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
   });
   registry.registerMetric(deps.runs.counter);
   for (const metric of deps.read) registry.registerMetric(metric);
-  const app = new Hono();
-  app.get("/metrics", async (c) => {
+  const readAll = async (): Promise<string> => {
     const answers = await Promise.all(
       deps.cells.addresses.map(async (address) => {
         const metrics = await deps.cells.metrics(address).catch(() => null);
@@ -61,8 +61,14 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
       authFailures(deps.refusals.total),
       ...answers.filter((answer) => answer !== null),
     ];
-    return c.body(`${own.trimEnd()}\n${renderCells(reported)}`, 200, { "content-type": CONTENT_TYPE });
-  });
+    return `${own.trimEnd()}\n${renderCells(reported)}`;
+  };
+  // Anybody who reaches the listener may ask.
+  const shared = new SharedReads<string>();
+  const app = new Hono();
+  app.get("/metrics", async (c) =>
+    c.body(await shared.get("", performance.now(), readAll), 200, { "content-type": CONTENT_TYPE }),
+  );
   return app;
 }
 

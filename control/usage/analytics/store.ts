@@ -1,7 +1,7 @@
 /**
- * The analytics store as the control service uses it. Reads are parameterised queries, each with a deadline; the only rows
- * it writes are those of its own health probes. A store that does not answer is 503 `analytics_unavailable`; the store's
- * own error text is only logged.
+ * The analytics store as the control service uses it. Reads are parameterised queries, each with a deadline, and end with the
+ * caller for whom they are made; the only rows it writes are those of its own health probes. A store that does not answer is 503
+ * `analytics_unavailable`; the store's own error text is only logged.
  */
 import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhouse/client-web";
 import type { Logger } from "pino";
@@ -36,23 +36,51 @@ interface TableText {
   readonly as_select: string;
 }
 
+/** What the stores of all callers have in common. */
+interface Connection {
+  readonly client: ClickHouseClient;
+  readonly watch: StoreWatch;
+  /** Where the rollup by quarters starts, epoch ms; null: the tables have not been looked at. */
+  quartersFromMs: number | null;
+}
+
+interface Caller {
+  readonly connection: Connection;
+  readonly left: AbortSignal;
+}
+
 export class AnalyticsStore {
   readonly db: string;
-  readonly #client: ClickHouseClient;
-  readonly #watch: StoreWatch;
-  /** Where the rollup by quarters starts, epoch ms; null: the tables have not been looked at. */
-  #quartersFromMs: number | null = null;
+  readonly #env: AnalyticsEnv;
+  readonly #log: Logger;
+  readonly #connection: Connection;
+  readonly #left: AbortSignal | null;
 
-  constructor(env: AnalyticsEnv, log: Logger) {
+  constructor(env: AnalyticsEnv, log: Logger, caller?: Caller) {
     this.db = env.db;
-    this.#watch = new StoreWatch("analytics", log);
-    this.#client = createClient({
-      url: env.url,
-      username: env.user,
-      password: env.password,
-      request_timeout: REQUEST_TIMEOUT_MS,
-      clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
-    });
+    this.#env = env;
+    this.#log = log;
+    this.#left = caller?.left ?? null;
+    this.#connection = caller?.connection ?? {
+      client: createClient({
+        url: env.url,
+        username: env.user,
+        password: env.password,
+        request_timeout: REQUEST_TIMEOUT_MS,
+        clickhouse_settings: {
+          output_format_json_quote_64bit_integers: 0,
+          // A read that was left must not go on.
+          cancel_http_readonly_queries_on_client_close: 1,
+        },
+      }),
+      watch: new StoreWatch("analytics", log),
+      quartersFromMs: null,
+    };
+  }
+
+  /** The same store for a caller; its reads end when the caller leaves. */
+  until(left: AbortSignal): AnalyticsStore {
+    return new AnalyticsStore(this.#env, this.#log, { connection: this.#connection, left });
   }
 
   /**
@@ -60,9 +88,10 @@ export class AnalyticsStore {
    * not answer.
    */
   async migrate(signal: AbortSignal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)): Promise<void> {
-    if (this.#quartersFromMs !== null) return;
+    if (this.#connection.quartersFromMs !== null) return;
     const isNew = (await this.#table("usage_raw", signal)) === null;
-    const run = async (query: string): Promise<unknown> => await this.#client.command({ query, abort_signal: signal });
+    const run = async (query: string): Promise<unknown> =>
+      await this.#connection.client.command({ query, abort_signal: signal });
     const wanted = quartersFromText(isNew, Date.now());
     for (const { statement } of MIGRATIONS) await run(statement(this.db, wanted));
     const daily = (await this.#table("usage_daily_mv", signal))?.as_select ?? "";
@@ -76,7 +105,7 @@ export class AnalyticsStore {
     const [row] = await this.#select<{ day: string }>(firstKeptDay(this.db, Date.now()), {}, signal);
     const day = row?.day ?? "1970-01-01";
     if (!(Date.parse(day) <= marked)) await run(keptFromStatement(this.db, day));
-    this.#quartersFromMs = startMs;
+    this.#connection.quartersFromMs = startMs;
   }
 
   /** Where the rollup by quarters starts, epoch ms: it has every row from then on. Throws 503 `analytics_unavailable`. */
@@ -86,7 +115,7 @@ export class AnalyticsStore {
     } catch (error) {
       throw this.#unavailable(error);
     }
-    return this.#quartersFromMs ?? 0;
+    return this.#connection.quartersFromMs ?? 0;
   }
 
   /** What the store says of a table; null: there is none. */
@@ -100,14 +129,14 @@ export class AnalyticsStore {
   }
 
   async #select<T>(query: string, params: QueryParams, signal: AbortSignal): Promise<readonly T[]> {
-    const found = await this.#client.query({
+    const found = await this.#connection.client.query({
       query,
       query_params: { ...params },
       format: "JSONEachRow",
       abort_signal: signal,
     });
     const rows = await found.json<T>();
-    this.#watch.answered();
+    this.#connection.watch.answered();
     return rows;
   }
 
@@ -119,9 +148,13 @@ export class AnalyticsStore {
     const signal = AbortSignal.timeout(withinMs);
     try {
       await this.migrate(signal);
-      return await this.#select<T>(query, params, signal);
+      return await this.#select<T>(query, params, this.#left === null ? signal : AbortSignal.any([signal, this.#left]));
     } catch (error) {
-      if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#quartersFromMs = null;
+      if (this.#left?.aborted === true) {
+        this.#connection.watch.left(error);
+        throw new GatewayError("analytics_unavailable", { cause: error });
+      }
+      if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#connection.quartersFromMs = null;
       throw this.#unavailable(signal.aborted ? new Error(`no answer within ${withinMs / 1000} s`) : error);
     }
   }
@@ -132,7 +165,7 @@ export class AnalyticsStore {
   async insertUsage(rows: readonly UsageRow[], token: string): Promise<void> {
     try {
       await this.migrate();
-      await this.#client.insert({
+      await this.#connection.client.insert({
         table: `${this.db}.usage_raw`,
         format: "JSONEachRow",
         values: rows.map(storedRow),
@@ -144,14 +177,14 @@ export class AnalyticsStore {
   }
 
   #unavailable(error: unknown): GatewayError {
-    this.#watch.failed(error, error instanceof ClickHouseError ? error.code : "");
+    this.#connection.watch.failed(error, error instanceof ClickHouseError ? error.code : "");
     return new GatewayError("analytics_unavailable", { cause: error });
   }
 
   /** Runs a statement that changes the store. Throws 503 `analytics_unavailable`. */
   async change(query: string, params: QueryParams = {}): Promise<void> {
     try {
-      await this.#client.command({ query, query_params: { ...params } });
+      await this.#connection.client.command({ query, query_params: { ...params } });
     } catch (error) {
       throw this.#unavailable(error);
     }
@@ -164,6 +197,6 @@ export class AnalyticsStore {
   }
 
   async close(): Promise<void> {
-    await this.#client.close();
+    await this.#connection.client.close();
   }
 }

@@ -21,11 +21,11 @@ export class TenantBudgetClient {
     return await this.#of(subject).usage(whose(subject), limitsOf(key, tenant), tenant.active_until_ms);
   }
 
-  /** The same of an end user; null: nobody is named, or the tenant has no budget of end users. */
+  /** The same of an end user; null: nobody is named, the tenant has no budget of end users, or nothing is kept of this one. */
   async endUserUsage(endUser: string, tenant: ResolvedTenant): Promise<BudgetRead | null> {
     const limits = endUserLimitsOf(endUser, tenant);
     if (limits === null) return null;
-    return await this.#stubs.budget(limits.tenant.id).usage("key", limits, tenant.active_until_ms);
+    return await this.#stubs.budget(limits.tenant.id).endUserUsage(limits, tenant.active_until_ms);
   }
 
   /**

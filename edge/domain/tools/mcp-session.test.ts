@@ -8,8 +8,8 @@ const headersOf = (...values: readonly string[]): Headers => {
   return headers;
 };
 
-/** Ids as MCP has them: visible ASCII; here without the comma that parts several values. */
-const id = fc.stringMatching(/^[!-+\--~]{1,20}$/);
+/** Ids as MCP has them: visible ASCII; here without the comma that parts several values, quotes, and what parts parameters. */
+const id = fc.stringMatching(/^[!#-&(-+\--:<-[\]-~]{1,20}$/);
 
 describe("the sessions that headers name", () => {
   it("are none without a value", () => {
@@ -35,6 +35,8 @@ describe("the sessions that headers name", () => {
     "+session%20id=b",
     "sessionId%00x=b",
     "%EF%BB%BFsessionId=b",
+    "mcp-session-id=b",
+    "McpSessionId[]=b",
   ])("are those of a parameter in any spelling: %s", (query) => {
     expect(sessionIdsOf(headersOf(), `?${query}`)).toEqual(["b"]);
   });
@@ -50,6 +52,15 @@ describe("the sessions that headers name", () => {
       }),
     );
   });
+
+  it.each(['"b"', "b;a", "b ; path=/", '"b";a', '"b;a"', "'b'", '"\\b"'])(
+    "are also what a server reads: %s",
+    (value) => {
+      expect(sessionIdsOf(headersOf(value))).toContain("b");
+      expect(sessionIdsOf(headersOf(`x, ${value}`))).toContain("b");
+      expect(sessionIdsOf(headersOf(), `?sessionId=${encodeURIComponent(value)}`)).toContain("b");
+    },
+  );
 
   it("are each of several values, and what they read as together", () => {
     const several = fc.uniqueArray(id, { minLength: 2, maxLength: SESSION_IDS_MAX });

@@ -2,7 +2,8 @@
  * The session ids that a call to an MCP server, or its answer, names: the header `mcp-session-id` of MCP's streamable HTTP
  * transport, and the parameter `sessionId` or `session_id` of the older one, in any spelling that a server may take for it
  * (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas; which of them a
- * server uses is not known, so that each counts, and the whole value too: an id may contain commas.
+ * server uses is not known, so that each counts, and the whole value too: an id may contain commas. Some servers read a value without
+ * its quotes, and without what follows a `;`.
  */
 
 import { plainName } from "./mcp.ts";
@@ -15,12 +16,19 @@ export function sessionIdsOf(headers: Headers, search = ""): readonly string[] |
   const value = headers.get("mcp-session-id")?.trim() ?? "";
   const parts = [...value.split(",", SESSION_IDS_MAX + 1), ...idsInQuery(search)];
   if (parts.length > SESSION_IDS_MAX) return null;
-  return [...new Set([value, ...parts.map((part) => part.trim())].filter((id) => id !== ""))];
+  const ids = [value, ...parts.map((part) => part.trim())];
+  return [...new Set([...ids, ...ids.map(bareId)].filter((id) => id !== ""))];
 }
+
+function bareId(id: string): string {
+  return (id.split(";", 1)[0] ?? "").replaceAll(/["'\\]/g, "").trim();
+}
+
+const PARAMETERS: readonly string[] = ["sessionid", "mcpsessionid"];
 
 /** The session ids that a query names, each once; some servers separate parameters by `;` as well. */
 export function idsInQuery(search: string): readonly string[] {
   const readings = new Set([search, search.replaceAll(";", "&")]);
   const read = [...readings].flatMap((each) => [...new URLSearchParams(each)]);
-  return [...new Set(read.flatMap(([name, id]) => (plainName(name) === "sessionid" ? [id] : [])))];
+  return [...new Set(read.flatMap(([name, id]) => (PARAMETERS.includes(plainName(name)) ? [id] : [])))];
 }

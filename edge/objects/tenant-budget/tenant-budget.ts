@@ -103,6 +103,10 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     });
   }
 
+  async endUserUsage(limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage | null> {
+    return this.#core.isKnown(limits.key.id) ? await this.usage("key", limits, activeUntilMs) : null;
+  }
+
   async rebuild(whose: BudgetOwner, limits: BudgetLimits): Promise<boolean> {
     const answered = await this.#check.recheck(whose, limits);
     await this.#arm();

@@ -89,7 +89,9 @@ async function handle(options: ClickhouseBridgeOptions, request: http.IncomingMe
   }
   const started = process.hrtime.bigint();
   const asked = readRequest(search, await decoded(request, options.maxBodyBytes ?? MAX_BODY_BYTES));
-  const result = await options.engine.run(asked);
+  const left = new AbortController();
+  response.once("close", () => left.abort());
+  const result = await options.engine.run(asked, left.signal);
   const summary: Readonly<Record<string, number | bigint>> = {
     read_rows: result.readRows,
     read_bytes: result.readBytes,

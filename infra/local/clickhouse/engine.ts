@@ -1,9 +1,10 @@
 /**
- * The embedded engine: a few sessions on one folder, each with one statement at a time. A failed statement can leave rows
- * that would come before the session's next answer, so a session that met any error is always closed and replaced. One more
- * session, never used for requests, keeps the engine open meanwhile.
+ * The embedded engine: a few sessions on one folder, each with one statement at a time, and one for inserts, which wait behind
+ * no read. A failed statement can leave rows that would come before the session's next answer, so a session that met any error
+ * is always closed and replaced. One more session, never used for requests, keeps the engine open meanwhile.
  */
 import { Session } from "chdb";
+import { LeftLine, WaitingLine } from "../../../control/kernel/waiting-line.ts";
 import { ClickhouseError, type EngineRequest, literal, readInsert } from "./request.ts";
 
 /** The result of a statement. */
@@ -17,8 +18,8 @@ interface EngineResult {
 
 /** The engine, opened on a folder. */
 export interface Engine {
-  /** Runs one statement. Throws ClickhouseError. */
-  run(request: EngineRequest): Promise<EngineResult>;
+  /** Runs one statement; `left`: nobody waits for it any more, so that it does not begin. Throws ClickhouseError. */
+  run(request: EngineRequest, left?: AbortSignal): Promise<EngineResult>;
   /** Runs no further statement, and releases the folder when those that run have ended. */
   close(): Promise<void>;
 }
@@ -34,6 +35,7 @@ const RAW_INSERT_FORMATS = [
 
 function failure(error: unknown): ClickhouseError {
   if (error instanceof ClickhouseError) return error;
+  if (error instanceof LeftLine) return new ClickhouseError(394, "Query was cancelled", "QUERY_WAS_CANCELLED");
   const text = error instanceof Error ? error.message : "unknown failure";
   const found = /Code: (\d+)\. DB::Exception: ([\s\S]*?)(?:\s*\(([A-Z_]+)\))?(?:\s*\(version [^)]*\))?\s*$/.exec(text);
   if (found === null) return new ClickhouseError(1002, text.replace(/\.?\s*$/, ""), "UNKNOWN_EXCEPTION");
@@ -72,22 +74,32 @@ async function query(session: Session, request: EngineRequest): Promise<EngineRe
   return { bytes: done.bytes(), readRows: done.rowsRead, readBytes: done.bytesRead, writtenRows: 0, writtenBytes: 0 };
 }
 
-/** Opens the engine on a folder with `sessions` sessions. Throws when another process holds the folder. */
+/** More statements than this do not wait for a session. */
+const WAITING_MAX = 1000;
+
+/** Sessions for statements of one kind. */
+interface SessionPool {
+  readonly idle: Session[];
+  readonly line: WaitingLine;
+}
+
+const poolOf = (sessions: readonly Session[]): SessionPool => ({
+  idle: [...sessions],
+  line: new WaitingLine(sessions.length),
+});
+
+/** Opens the engine on a folder with `sessions` sessions for reads. Throws when another process holds the folder. */
 export function openEngine(folder: string, sessions: number): Engine {
   const open = () => new Session(folder, { connectionArgs: ["--output_format_json_quote_64bit_integers=1"] });
   const anchor = open();
-  const all = new Set(Array.from({ length: sessions }, open));
-  const idle = [...all];
-  const waiting: ((session: Session) => void)[] = [];
+  const forReads = Array.from({ length: sessions }, open);
+  const forInserts = open();
+  const all = new Set([...forReads, forInserts]);
+  const reads = poolOf(forReads);
+  const inserts = poolOf([forInserts]);
   const running = new Set<Promise<unknown>>();
   let closed = false;
 
-  const acquire = async (): Promise<Session> => idle.pop() ?? new Promise((resolve) => waiting.push(resolve));
-  const release = (session: Session) => {
-    const next = waiting.shift();
-    if (next === undefined) idle.push(session);
-    else next(session);
-  };
   const replace = (session: Session): Session => {
     all.delete(session);
     session.close();
@@ -96,28 +108,33 @@ export function openEngine(folder: string, sessions: number): Engine {
     return fresh;
   };
 
-  const run = async (request: EngineRequest): Promise<EngineResult> => {
-    let session = await acquire();
-    if (closed) throw new ClickhouseError(236, "The engine is closed", "ABORTED");
+  const run = async (request: EngineRequest, left: AbortSignal | undefined): Promise<EngineResult> => {
+    const { idle, line } = request.data === undefined ? reads : inserts;
+    if (line.length >= WAITING_MAX)
+      throw new ClickhouseError(202, "Too many simultaneous queries", "TOO_MANY_SIMULTANEOUS_QUERIES");
+    const end = await line.begin(left).catch((error: unknown) => {
+      throw failure(error);
+    });
+    let session = idle.pop() as Session;
     // A SET lasts as long as its session, so a session that got parameters or settings is not used again.
     let used =
       Object.keys(request.params).length + Object.keys(request.settings).length > 0 && request.data === undefined;
     try {
+      if (closed) throw new ClickhouseError(236, "The engine is closed", "ABORTED");
       return request.data === undefined ? await query(session, request) : await insert(session, request, request.data);
     } catch (error) {
       used = true;
       throw failure(error);
     } finally {
-      if (!closed) {
-        if (used) session = replace(session);
-        release(session);
-      }
+      if (used && !closed) session = replace(session);
+      idle.push(session);
+      end();
     }
   };
 
   return {
-    run: async (request) => {
-      const work = run(request);
+    run: async (request, left) => {
+      const work = run(request, left);
       running.add(work);
       return await work.finally(() => running.delete(work));
     },

@@ -179,6 +179,8 @@ export interface TenantBudgetApi {
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** How much of a budget is used (docs/rules/budgets.md#usage-read). */
   usage(whose: BudgetOwner, limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage>;
+  /** The same of an end user; null: nothing is kept of this one, and a read, which nothing counts, asks no ledger. */
+  endUserUsage(limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage | null>;
   /**
    * Compares a counter with the ledger, which can only raise it (docs/rules/budgets.md#check-against-the-ledger). False:
    * the ledger did not answer.

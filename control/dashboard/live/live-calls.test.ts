@@ -1,0 +1,119 @@
+/** Calls of browsers at the same time (docs/rules/console.md#live): the users of a tenant take turns, whatever they ask. */
+import { expect, it } from "vitest";
+import { waitFor } from "../../../test/harness/wait-for.ts";
+import { managementLiveRoutes } from "../../app.ts";
+import type { UserRow } from "../../db/schema/users.ts";
+import { Live } from "./live.ts";
+
+const AT_ONCE = 4;
+const WAITING_MAX = 64;
+const PERSON_MAX = 32;
+const PATH = "/costs/months";
+const [A, B] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"] as const;
+
+const user = (id: string, tenant_id: string | null, role: UserRow["role"] = "user") =>
+  ({ id, email: `${id}@example.org`, role, tenant_id, status: "active" }) as UserRow;
+const ann = user("ann", A);
+const bob = user("bob", B);
+
+/** The console before a Management API that answers when it is told to; that of tenant B answers at once. */
+function consoleBefore() {
+  const running: (() => void)[] = [];
+  const seen = { calls: 0, running: 0, most: 0 };
+  const live = new Live({
+    adminToken: "t",
+    routes: managementLiveRoutes(),
+    nowMs: () => 0,
+    management: async (request) => {
+      if (request.headers.get("authorization")?.includes(B) === true) return Response.json([]);
+      seen.calls += 1;
+      seen.running += 1;
+      seen.most = Math.max(seen.most, seen.running);
+      await new Promise<void>((resolve) => running.push(resolve));
+      seen.running -= 1;
+      return Response.json([]);
+    },
+  });
+  const ask = async (caller: UserRow, signal?: AbortSignal) => {
+    const request = new Request(`http://console/api/live${PATH}`, signal === undefined ? {} : { signal });
+    const answer = await live.answer(request, PATH, { user: caller, address: null });
+    await answer.text();
+    return answer.status;
+  };
+  const started = async (calls: number) =>
+    await waitFor(
+      () => seen.calls,
+      (count) => count === calls,
+    );
+  const next = async () => {
+    await waitFor(
+      () => running.length,
+      (count) => count > 0,
+    );
+    running.shift()?.();
+  };
+  return { ask, seen, started, next };
+}
+
+const codeOf = async (call: Promise<unknown>): Promise<unknown> =>
+  await call.then(
+    () => null,
+    (error: unknown) => (error as { code?: string }).code,
+  );
+
+it("the users of a tenant have a few at work, and another tenant's is answered at once", async () => {
+  const { ask, seen, started, next } = consoleBefore();
+  const calls = Array.from({ length: 12 }, async (_, nth) => await ask(nth % 2 === 0 ? ann : user("amy", A)));
+  await started(AT_ONCE);
+  expect({ bob: await ask(bob), calls: seen.calls }).toEqual({ bob: 200, calls: AT_ONCE });
+  for (let nth = 0; nth < 12; nth += 1) await next();
+  const answers = await Promise.all(calls);
+  expect({ answers: new Set(answers), most: seen.most }).toEqual({ answers: new Set([200]), most: AT_ONCE });
+});
+
+it("one whose browser has left is not made while it waits, and keeps its turn while it runs", async () => {
+  const { ask, seen, started, next } = consoleBefore();
+  const leaving = new AbortController();
+  const left = Promise.allSettled(Array.from({ length: 20 }, async () => await ask(ann, leaving.signal)));
+  await started(AT_ONCE);
+  leaving.abort();
+  const stays = ask(ann);
+  const whileTheyRun = seen.calls;
+  for (let nth = 0; nth < AT_ONCE; nth += 1) await next();
+  await left;
+  await next();
+  expect({ whileTheyRun, stays: await stays, calls: seen.calls }).toEqual({
+    whileTheyRun: AT_ONCE,
+    stays: 200,
+    calls: AT_ONCE + 1,
+  });
+});
+
+it("a person, and the waiting users of a tenant, have so many open; the next one is refused", async () => {
+  const { ask, seen, started } = consoleBefore();
+  const leaving = new AbortController();
+  const open = (caller: UserRow, count: number) =>
+    Promise.allSettled(Array.from({ length: count }, async () => await ask(caller, leaving.signal)));
+  void open(ann, PERSON_MAX);
+  const annsNext = await codeOf(ask(ann));
+  void open(user("amy", A), PERSON_MAX);
+  void open(user("abe", A), AT_ONCE + WAITING_MAX - 2 * PERSON_MAX);
+  await started(AT_ONCE);
+  const tenantsNext = await codeOf(ask(user("abe", A)));
+  const bobs = await ask(bob);
+  leaving.abort();
+  expect({ annsNext, tenantsNext, bobs, calls: seen.calls }).toEqual({
+    annsNext: "too_many_calls",
+    tenantsNext: "too_many_calls",
+    bobs: 200,
+    calls: AT_ONCE,
+  });
+});
+
+it("those of an admin wait for no turn, but are so many", async () => {
+  const { ask, started } = consoleBefore();
+  const admin = user("root", null, "admin");
+  void Promise.allSettled(Array.from({ length: PERSON_MAX }, async () => await ask(admin)));
+  await started(PERSON_MAX);
+  expect(await codeOf(ask(admin))).toBe("too_many_calls");
+});

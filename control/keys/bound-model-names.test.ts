@@ -1,0 +1,51 @@
+/** The lists of models that users of a tenant give its keys (docs/rules/keys.md#admins-and-users): bounded for all keys together. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
+import { userCredential } from "../api/guard.ts";
+
+let control: TestControl;
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => {
+  await control.close();
+});
+
+const listOf = (count: number) => Array.from({ length: count }, (_, nth) => `${nth}-${"x".repeat(185)}`);
+
+it("a user makes no list that would lengthen them beyond the bound; shorter ones, and an admin's, are taken", async () => {
+  const { id } = await control.must<Tenant>("POST", "/tenants", { name: "long lists" });
+  const asUser = async (method: string, path: string, body: object) =>
+    await control.app.request(`/api/v1${path}`, {
+      method,
+      headers: { authorization: userCredential(id, ADMIN_TOKEN), "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const keys: string[] = [];
+  const create = async (names: number) =>
+    await asUser("POST", `/tenants/${id}/keys`, { name: "k", allowed_models: listOf(names) });
+  const filled = async (names: number): Promise<Response> => {
+    const answer = await create(names);
+    if (answer.status !== 200) return answer;
+    keys.push(((await answer.json()) as CreatedKey).key.id);
+    return await filled(names);
+  };
+  const refused = await filled(1000);
+  expect({ keys: keys.length, status: refused.status, body: await refused.json() }).toMatchObject({
+    keys: 5,
+    status: 400,
+    body: { error: { code: "validation_failed", param: "allowed_models" } },
+  });
+  await filled(20);
+  const longest = { name: "a", allowed_models: listOf(1040) };
+  const statuses = {
+    longer: (await asUser("PUT", `/keys/${keys[0]}`, longest)).status,
+    renamed: (await asUser("PUT", `/keys/${keys[1]}`, { name: "n" })).status,
+    admin: (await control.request("POST", `/api/v1/tenants/${id}/keys`, longest)).status,
+    shorter: (await asUser("PUT", `/keys/${keys[0]}`, { allowed_models: listOf(900) })).status,
+    none: (await asUser("POST", `/tenants/${id}/keys`, { name: "s" })).status,
+  };
+  expect(statuses).toEqual({ longer: 400, renamed: 200, admin: 200, shorter: 200, none: 200 });
+});
