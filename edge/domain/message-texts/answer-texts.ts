@@ -23,7 +23,8 @@ export interface AnswerText {
   /**
    * Where it stands, from the root: names, and for an element of a list its own `index`, or else its position. The same
    * place in the next event of a stream continues the text. Of what is deeper than {@link PLACE_MAX} steps it is the place
-   * at this depth, and long names are cut: no honest answer has either.
+   * at this depth; a long name is cut, and one that does not fit into {@link PLACE_CHARACTERS_MAX} is left out: no honest answer has
+   * such places.
    */
   readonly place: readonly (string | number)[];
 }
@@ -69,8 +70,9 @@ const NO_TEXT: ReadonlySet<string> = new Set(["{}", "[]", "null", "true", "false
 /** Texts that are looked at; honest answers have fewer. */
 const TEXTS_MAX = 256 * 1024;
 const PLACE_MAX = 16;
-/** The longest place is short enough, as JSON with every character escaped, for the engine to hash it with what stands beside it. */
 const NAME_MAX = 64;
+/** The names of a place together: each text is compared by its place. */
+const PLACE_CHARACTERS_MAX = 256;
 /** Work for a member or an element, in units. */
 const ENTRY_UNITS = 12;
 /** Characters of a place that one unit of work writes. */
@@ -139,7 +141,10 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
 
 function placeIn(place: readonly (string | number)[], step: string | number): readonly (string | number)[] {
   if (place.length >= PLACE_MAX) return place;
-  return [...place, typeof step === "string" ? step.slice(0, NAME_MAX) : step];
+  if (typeof step === "number") return [...place, step];
+  const name = step.slice(0, NAME_MAX);
+  const characters = place.reduce<number>((sum, one) => sum + (typeof one === "string" ? one.length : 0), name.length);
+  return characters > PLACE_CHARACTERS_MAX ? place : [...place, name];
 }
 
 /** Lists of choices and messages, whose elements are no parts of one text. */
@@ -165,7 +170,7 @@ export function wholeOf(place: readonly (string | number)[]): string | null {
 export function* grouped<T>(
   all: Iterable<T>,
   keyOf: (one: T) => string | null,
-  room: (characters: number) => boolean,
+  room: (characters: number) => boolean = () => true,
 ): Steps<readonly (readonly T[])[]> {
   const groups: T[][] = [];
   const keyed = new Map<string, T[]>();

@@ -66,9 +66,8 @@ export class CollectedTexts implements ResponseTransform {
     const { data, value, stray } = yield* readEvent(event);
     if (stray !== "") yield* this.document(stray);
     if (data === null || data.trim() === "[DONE]") return NOTHING;
-    if (value === undefined && isUnreadJson(data)) this.#plain = false;
     const text = value === undefined ? data : value;
-    if (typeof text === "string") this.#addAlone(text, false);
+    if (typeof text === "string") this.#addText(text, value === undefined);
     else {
       yield* this.#judge(data, text);
       for (const part of (yield* startedTexts(text)) ?? [text]) yield* this.#addParts(part);
@@ -89,9 +88,8 @@ export class CollectedTexts implements ResponseTransform {
       return;
     }
     if (value !== undefined) yield* this.#judge(text, value);
-    else if (isUnreadJson(text)) this.#plain = false;
     const whole = value === undefined ? text : value;
-    if (typeof whole === "string") this.#addAlone(whole, false);
+    if (typeof whole === "string") this.#addText(whole, value === undefined);
     const { texts, isWhole } = yield* answerParts(value);
     this.#plain &&= isWhole;
     for (const found of texts) {
@@ -160,6 +158,13 @@ export class CollectedTexts implements ResponseTransform {
       const whole = alone ? null : wholeOf(place);
       this.#addAlone(text, json, whole === null ? null : `${nth} ${whole}`);
     }
+  }
+
+  /** Adds what is one text for the gateway; others may read data without a value, of which it has the escapes undone as well. */
+  #addText(text: string, isData: boolean): void {
+    const isUnread = isData && isUnreadJson(text);
+    if (isUnread) this.#plain = false;
+    this.#addAlone(text, isUnread);
   }
 
   /** Adds a text that no later piece continues. */

@@ -61,6 +61,7 @@ export class RedactingEvents implements ResponseTransform {
   readonly #scan: TextScan;
   readonly #tally: RedactionTally;
   readonly #room: (bytes: number) => boolean;
+  readonly #failOpen: boolean;
   readonly #open = new Map<string, OpenText>();
   /** By key, the rests with which texts ended. */
   readonly #ended = new Map<string, string>();
@@ -71,11 +72,13 @@ export class RedactingEvents implements ResponseTransform {
   /**
    * @param tally counts what is replaced
    * @param room takes this many bytes more for texts under way; false: they do not fit
+   * @param failOpen an event that only others can read passes, as one text
    */
-  constructor(scan: TextScan, tally: RedactionTally, room: (bytes: number) => boolean = () => true) {
+  constructor(scan: TextScan, tally: RedactionTally, room: (bytes: number) => boolean = () => true, failOpen = false) {
     this.#scan = scan;
     this.#tally = tally;
     this.#room = room;
+    this.#failOpen = failOpen;
   }
 
   concerns(): boolean {
@@ -100,7 +103,7 @@ export class RedactingEvents implements ResponseTransform {
     }
     if (data === null) return event;
     if (data.trim() === "[DONE]") return this.#after(yield* this.#rest(() => true), event);
-    if (value === undefined && isUnreadJson(data)) throw new Error("an event that cannot be read");
+    if (value === undefined && !this.#failOpen && isUnreadJson(data)) throw new Error("an event that cannot be read");
     if (value === undefined || typeof value === "string") {
       const redacted = yield* redactWhole(this.#scan, this.#tally, data, value);
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
@@ -251,7 +254,7 @@ function eventOf(value: JsonObject): Uint8Array {
   return encoder.encode(writeEvent([`event: ${String(value["type"])}`], JSON.stringify(value)));
 }
 
-/** Data that is one text without what matches: JSON with this value, or, without a value, no JSON. */
+/** Data that is one text without what matches: JSON with this value, or, without a value, what is JSON at most for others. */
 function* redactWhole(
   scan: TextScan,
   tally: RedactionTally,
@@ -260,8 +263,9 @@ function* redactWhole(
   room = ALL,
 ): Steps<string> {
   const text = value ?? data;
-  const redacted = yield* redactText(scan, tally, { text, json: false }, room);
-  if (redacted === text) return data;
+  const before = tally.total;
+  const redacted = yield* redactText(scan, tally, { text, json: value === undefined && isUnreadJson(data) }, room);
+  if (tally.total === before) return data;
   return value === undefined ? redacted : JSON.stringify(redacted);
 }
 
@@ -312,7 +316,7 @@ export function* redactDocument(
   const document = yield* parsedInSteps(text);
   if (document === undefined) {
     const lines = yield* jsonLines(text);
-    if (lines === null) return yield* redactText(scan, tally, { text, json: false }, room);
+    if (lines === null) return yield* redactWhole(scan, tally, text, undefined, room);
     return yield* redactLines(scan, tally, lines, take);
   }
   if (typeof document === "string") return yield* redactWhole(scan, tally, text, document, room);

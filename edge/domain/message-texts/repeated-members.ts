@@ -2,8 +2,7 @@
  * Members of a body that are given again: an upstream reads the first of them or the last, and what follows continues that
  * one (docs/rules/guardrails.md#split-texts).
  */
-import type { JsonPath } from "../wire/json/string-places.ts";
-import { nameOf } from "./unread-members.ts";
+import type { KnownPath } from "./known-path.ts";
 
 export class RepeatedMembers {
   /** The member that stood last at a depth under a name. */
@@ -16,9 +15,9 @@ export class RepeatedMembers {
   }
 
   /** Takes the names of members, in order; true: it is one that its object has already. */
-  take(path: JsonPath, start: number): boolean {
+  take(path: KnownPath, start: number): boolean {
     const key = keyOf(path);
-    const kind = `${path.length} ${nameOf(path.at(-1))}`;
+    const kind = `${path.length} ${path.name}`;
     const isAgain = this.#latest.get(kind) === key;
     this.#latest.set(kind, key);
     if (isAgain) this.#again.set(key, { first: this.#again.get(key)?.first ?? start, last: start });
@@ -26,10 +25,10 @@ export class RepeatedMembers {
   }
 
   /** Whether a string is read where the first of equal members counts, and where the last one does. */
-  readingsOf(path: JsonPath, start: number): { readonly inFirst: boolean; readonly inLast: boolean } {
+  readingsOf(path: KnownPath, start: number): { readonly inFirst: boolean; readonly inLast: boolean } {
     let [inFirst, inLast] = [true, true];
-    for (let length = 1; !this.isEmpty && length <= path.length; length += 1) {
-      const again = this.#again.get(keyOf(path.slice(0, length)));
+    for (let member: KnownPath | null = path; !this.isEmpty && member !== null; member = member.up) {
+      const again = this.#again.get(keyOf(member));
       if (again === undefined) continue;
       inFirst &&= start < again.first;
       inLast &&= start > again.last;
@@ -38,6 +37,7 @@ export class RepeatedMembers {
   }
 }
 
-function keyOf(path: JsonPath): string {
-  return path.map((step) => (typeof step === "number" ? step : nameOf(step))).join();
+/** What the members of one object have in common that have one name. */
+function keyOf({ up, name }: KnownPath): string {
+  return `${up?.nth ?? ""} ${name}`;
 }

@@ -7,14 +7,17 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
-import { type JsonPath, pathUnitsOf, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
-import { grouped, wholeOf } from "./answer-texts.ts";
+import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
+import { grouped } from "./answer-texts.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
+import { KnownPath } from "./known-path.ts";
 import { ReadingOrder } from "./reading-order.ts";
 import { RepeatedMembers } from "./repeated-members.ts";
 import { isOfSignature, isSignatureOf, signedWith } from "./signed-thoughts.ts";
-import { isOfEvery, memberOf, type TextScope } from "./text-scopes.ts";
-import { isIdOrBytes, isOfFile, isOfServer, isProtocolWord, leafOf, nameOf } from "./unread-members.ts";
+import { isOfEvery, type TextScope } from "./text-scopes.ts";
+import { isIdOrBytes, isOfFile, isProtocolWord, nameOf } from "./unread-members.ts";
+
+type Place = StringPlace<KnownPath>;
 
 /** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
 export interface RequestText {
@@ -53,19 +56,17 @@ const TOKENS = new Set("prompt_token_ids input_ids token_ids token_data prompt_e
 const TEXTS_OR_TOKENS = new Set("prompt input inputs texts context tokens".split(" "));
 
 /** True for a number or string that gives a model token ids or vectors, with or without lists around it. */
-function isOfTokens(scope: TextScope, path: JsonPath, isNumber: boolean): boolean {
-  const at = path.findLastIndex((step) => typeof step === "string");
-  const name = nameOf(path[at]);
-  const isListed = at < path.length - 1 && isOfEvery(scope.get(name));
-  const isMixed = isNumber && (isListed || TEXTS_OR_TOKENS.has(name));
-  if (!isMixed && !TOKENS.has(name)) return false;
-  if (at === 0) return true;
-  const rule = scope.get(memberOf(scope, path).name);
-  if (rule === "definitions" || (rule === undefined && isOfServer(path))) return false;
+function isOfTokens(scope: TextScope, known: KnownPath, isNumber: boolean): boolean {
+  const { leaf, isElement } = known;
+  const { rule, isOfServer, isOfMessages } = known.inherited;
+  const isListed = isElement && isOfEvery(scope.get(leaf.name));
+  const isMixed = isNumber && (isListed || TEXTS_OR_TOKENS.has(leaf.name));
+  if (!isMixed && !TOKENS.has(leaf.name)) return false;
+  if (leaf.up === null) return true;
+  if (rule === "definitions" || (rule === undefined && isOfServer)) return false;
   // the arguments of a call may have such names, and an answer's limit may be called `tokens`
-  if (rule === "messages" || path.some((step) => nameOf(step) === "messages"))
-    return !isMixed && !isCalledWith(path.slice(0, at));
-  return !isMixed || at < path.length - 1;
+  if (rule === "messages" || isOfMessages) return !isMixed && !leaf.up.inherited.isCalledWith;
+  return !isMixed || isElement;
 }
 
 /** Members whose text comes from the operator of an application, not from its user. */
@@ -92,10 +93,6 @@ const CONTENT = new Set([
 /** Steps from a member to its contents, and to those of a document in a message. */
 const CONTENT_DEPTH = 4;
 const DOCUMENT_DEPTH = 7;
-/** Members of a part that are read as its text. */
-const TEXT_OF_PART = new Set(["refusal", "source"]);
-/** Members of a message, or of its parts, whose strings at any depth are what a model asked a tool for. */
-const CALLED_WITH = new Set(["arguments", "input", "action", "code", "operation"]);
 /** How a tool is reached that is a server, which no model reads: members of an element of `tools`. */
 const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 
@@ -106,8 +103,6 @@ const RESULTS = new Set(["output", "outputs", "results", "error"]);
 const PLACES_MAX = 256 * 1024;
 /** A deeper one counts as several: each place is kept with its path. */
 const PLACE_STEPS = 16;
-/** A longer key, in characters, counts as several places, too: its names may be longer as JSON than they came. */
-const KEY_CHARACTERS = 64;
 /** Work for a place that is looked at again, in units. */
 const PLACE_UNITS = 8;
 
@@ -116,26 +111,25 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   const body = new BytePieces(pieces);
   const unreadable = new Set<string>();
   const repeated = new RepeatedMembers();
-  const signatures = new Map<string, Span>();
+  const signatures = new Map<KnownPath | null, Span>();
   let hasTokenIds = false;
   let room = PLACES_MAX;
-  const isKept = (path: JsonPath, isName: boolean): boolean => {
-    if (!isText(scope, path, isName) && !isOther(scope, path, isName)) return false;
+  let nth = 0;
+  const isKept = (path: JsonPath, isName: boolean, known: KnownPath): boolean => {
+    if (!isText(path, isName, known) && !isOther(path, isName, known)) return false;
     room -= Math.ceil(path.length / PLACE_STEPS);
     return room >= 0;
   };
-  const places = yield* stringPlaces(
+  const places = yield* stringPlaces<KnownPath>(
     pieces,
-    (path, isName, span) => {
-      const { start } = span;
-      if (!isName && room > 0 && isSignatureOf(scope, path)) {
-        const key = JSON.stringify(path.slice(0, -1));
-        signatures.set(key, span);
-        room -= Math.ceil(key.length / KEY_CHARACTERS);
+    (path, isName, span, known) => {
+      if (!isName && room >= 0 && isSignatureOf(known)) {
+        signatures.set(known.up, span);
+        room -= 1;
       }
-      const isRead = isName && room > 0 && scope.has(nameOf(path[0])) && isContent(scope, path);
-      if (isRead && repeated.take(path, start)) room -= 1;
-      if (isName || !isOfTokens(scope, path, false)) return isKept(path, isName);
+      const isRead = isName && room >= 0 && scope.has(nameOf(path[0])) && isContent(path, known);
+      if (isRead && repeated.take(known, span.start)) room -= 1;
+      if (isName || !isOfTokens(scope, known, false)) return isKept(path, isName, known);
       hasTokenIds = true;
       return false;
     },
@@ -144,24 +138,24 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
       room -= 1;
       if (room >= 0) unreadable.add(labelKey(path));
     },
-    (path) => {
-      hasTokenIds ||= isOfTokens(scope, path, true);
-      return ofModel && isCalledWith(path) && isKept(path, true);
+    (path, known) => {
+      hasTokenIds ||= isOfTokens(scope, known, true);
+      return ofModel && known.inherited.isCalledWith && isKept(path, true, known);
+    },
+    (up, step) => {
+      nth += 1;
+      return new KnownPath(scope, up ?? null, step, nth);
     },
   );
-  const hasKeyRoom = (characters: number): boolean => {
-    room -= Math.floor(characters / KEY_CHARACTERS);
-    return room >= 0;
-  };
   const beside: RequestText[] = [];
   const contents = new ReadingOrder<RequestText>();
   const later: RequestText[] = [];
   const lastRead = new ReadingOrder<RequestText>();
   const others: RequestText[] = [];
   const toolResults: RequestText[][] = [];
-  for (const [key, message] of yield* messagesOf(scope, places)) {
+  for (const [key, message] of yield* messagesOf(places)) {
     const isDefinition = scope.get(message.member) === "definitions";
-    const servers = isDefinition ? yield* serversOf(body, scope, message.texts) : NO_SERVERS;
+    const servers = isDefinition ? yield* serversOf(body, message.texts) : NO_SERVERS;
     const speaker =
       message.labels === null
         ? "user"
@@ -170,29 +164,29 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     const ofMessage = speaker === "system" ? "system" : "others";
     const from = READ_FIRST.has(message.member) ? "instructions" : ofMessage;
     const result: RequestText[] = [];
-    for (const { path, span, isName } of yield* partsTogether(message.texts, hasKeyRoom)) {
-      yield PLACE_UNITS + pathUnitsOf(path);
+    for (const { path, span, isName, known } of yield* partsTogether(message.texts)) {
+      yield PLACE_UNITS;
       const isTold = speaker === "model" && isElement(path) && RESULTS.has(nameOf(path[2]));
       if (speaker === "model" && !ofModel && !isTold) continue;
-      if (isDefinition && isConnection(scope, path) && servers.get(elementKey(scope, path)) === true) continue;
+      if (isDefinition && isConnection(path, known) && servers.get(known.inherited.definition) === true) continue;
       const text = yield* stringAt(body, span);
       const isWord = isDefinition
         ? isName
           ? isDefinitionName(text)
           : path.at(-1) === "type" && isDefinitionType(text)
-        : isProtocolWord(path, isName, text);
+        : isProtocolWord(known.name, isName, text);
       if (isWord) continue;
       // the name of a tool says which result this is
-      const isJoined = isTold ? !isName : isText(scope, path, isName) && !(speaker === "tool" && isSpeakersName(path));
-      if ((!isJoined || isTold) && (yield* isIdOrBytes(path, text))) continue;
-      const signature = signatures.size === 0 ? undefined : signatures.get(JSON.stringify(signedWith(path)));
-      const isSigned = signature !== undefined && (yield* isOfSignature(body, path, signature));
-      const found = { text, user, span, json: nameOf(path.at(-1)) === "arguments", ...(isSigned ? { signature } : {}) };
+      const isJoined = isTold ? !isName : isText(path, isName, known) && !(speaker === "tool" && isSpeakersName(path));
+      if ((!isJoined || isTold) && (yield* isIdOrBytes(known.leaf.name, text))) continue;
+      const signature = signatures.get(signedWith(known));
+      const isSigned = signature !== undefined && (yield* isOfSignature(body, known, signature));
+      const found = { text, user, span, json: known.name === "arguments", ...(isSigned ? { signature } : {}) };
       if (isDefinition || !isJoined) others.push(found);
       else if (isTold || speaker === "tool") result.push(found);
-      else if (speaker === "thought" || !isContent(scope, path)) beside.push(found);
+      else if (speaker === "thought" || !isContent(path, known)) beside.push(found);
       else {
-        const { inFirst, inLast } = repeated.readingsOf(path, span.start);
+        const { inFirst, inLast } = repeated.readingsOf(known, span.start);
         if (inFirst) contents.add(found, from);
         else later.push(found);
         if (inLast && !repeated.isEmpty) lastRead.add(found, from);
@@ -206,47 +200,34 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   return { prompts, otherReadings, others, toolResults, hasTokenIds, isWhole: room >= 0 };
 }
 
-const NO_SERVERS: ReadonlyMap<string, boolean> = new Map();
+type Servers = ReadonlyMap<KnownPath | null, boolean>;
+
+const NO_SERVERS: Servers = new Map();
 
 /** The tools of a member that are servers: those whose type says so, however often it is given. */
-function* serversOf(
-  body: BytePieces,
-  scope: TextScope,
-  places: readonly StringPlace[],
-): Steps<ReadonlyMap<string, boolean>> {
-  const servers = new Map<string, boolean>();
-  for (const { path, span, isName } of places) {
+function* serversOf(body: BytePieces, places: readonly Place[]): Steps<Servers> {
+  const servers = new Map<KnownPath | null, boolean>();
+  for (const { span, isName, known } of places) {
     yield PLACE_UNITS;
-    const { at } = memberOf(scope, path);
-    if (isName || path.length !== at + 3 || nameOf(path[at + 2]) !== "type") continue;
-    const key = elementKey(scope, path);
-    servers.set(key, servers.get(key) !== false && (yield* stringAt(body, span)) === "mcp");
+    const { definition } = known.inherited;
+    if (isName || known.steps !== 2 || known.name !== "type") continue;
+    servers.set(definition, servers.get(definition) !== false && (yield* stringAt(body, span)) === "mcp");
   }
   return servers;
 }
 
-/** What the strings of one element of a list of definitions have in common. */
-function elementKey(scope: TextScope, path: JsonPath): string {
-  return JSON.stringify(path.slice(0, memberOf(scope, path).at + 2));
-}
-
-function isConnection(scope: TextScope, path: JsonPath): boolean {
-  const { at } = memberOf(scope, path);
-  return typeof path[at + 1] === "number" && CONNECTION.has(nameOf(path[at + 2]));
+function isConnection(path: JsonPath, { inherited: { member } }: KnownPath): boolean {
+  return typeof path[member.at + 1] === "number" && CONNECTION.has(nameOf(path[member.at + 2]));
 }
 
 /**
  * The places of a message, with the parts of one text behind one another: a member of a part that no model reads must not come
  * between them.
  */
-function* partsTogether(
-  places: readonly StringPlace[],
-  room: (characters: number) => boolean,
-): Steps<readonly StringPlace[]> {
+function* partsTogether(places: readonly Place[]): Steps<readonly Place[]> {
   if (places.length < 3) return places;
-  const together: StringPlace[] = [];
-  const keyOf = ({ path }: StringPlace): string | null => (path.length > PLACE_STEPS ? null : wholeOf(inPart(path)));
-  for (const parts of yield* grouped(places, keyOf, room))
+  const together: Place[] = [];
+  for (const parts of yield* grouped(places, ({ known }) => known.whole))
     for (const part of parts) {
       yield PLACE_UNITS;
       together.push(part);
@@ -254,28 +235,23 @@ function* partsTogether(
   return together;
 }
 
-/** Where a part has its text: a refusal and a document are read like one. */
-function inPart(path: JsonPath): JsonPath {
-  const at = path.findIndex((step, nth) => typeof path[nth - 1] === "number" && TEXT_OF_PART.has(nameOf(step)));
-  return at === -1 ? path : [...path.slice(0, at), "text"];
-}
-
 type Speaker = "user" | "system" | "tool" | "model" | "thought";
 
 /** What belongs together: one message, or a member that has none. */
 interface Message {
   readonly member: string;
-  readonly texts: StringPlace[];
+  readonly texts: Place[];
   /** The strings that say who speaks; null: a member without messages. */
-  readonly labels: StringPlace[] | null;
+  readonly labels: Place[] | null;
 }
 
-function* messagesOf(scope: TextScope, places: readonly StringPlace[]): Steps<ReadonlyMap<string, Message>> {
+function* messagesOf(places: readonly Place[]): Steps<ReadonlyMap<string, Message>> {
   const messages = new Map<string, Message>();
   for (const place of places) {
     yield PLACE_UNITS;
-    const member = memberOf(scope, place.path).name;
-    const inMessages = scope.get(member) === "messages";
+    const { rule, member: of } = place.known.inherited;
+    const member = of.name;
+    const inMessages = rule === "messages";
     const key = inMessages ? messageKey(place.path) : member;
     const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
     messages.set(key, message);
@@ -295,43 +271,32 @@ function labelKey(path: JsonPath): string {
 }
 
 /** True for a string that a model reads next to the others: of messages and prompts. Of definitions, for all that is examined. */
-function isText(scope: TextScope, path: JsonPath, isName: boolean): boolean {
-  const { name: member, at } = memberOf(scope, path);
-  const rule = scope.get(member);
-  if (rule === "definitions") return path.length > at + 1 || !isName;
+function isText(path: JsonPath, isName: boolean, { inherited, steps, leaf }: KnownPath): boolean {
+  const { member, rule, isCalledWith } = inherited;
+  if (rule === "definitions") return steps > 0 || !isName;
   if (isName || rule !== "messages") return !isName && isOfEvery(rule);
   if (isLabel(path)) return false;
   if (isSpeakersName(path)) return true;
-  const inner = leafOf(path);
-  if (inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output") return true;
-  return isCalledWith(path);
+  return isCalledWith || leaf.name === member.name || MESSAGE_TEXT.has(leaf.name) || nameOf(path[2]) === "output";
 }
 
 /** True for a text that the next one continues, and for the name of a member that has such. */
-function isContent(scope: TextScope, path: JsonPath): boolean {
-  const { name, at } = memberOf(scope, path);
-  const rule = scope.get(name);
-  const depth = path.length - at - 1;
-  if ((rule !== "messages" && rule !== "all") || depth > DOCUMENT_DEPTH) return false;
+function isContent(path: JsonPath, { inherited: { member, rule }, steps }: KnownPath): boolean {
+  if ((rule !== "messages" && rule !== "all") || steps > DOCUMENT_DEPTH) return false;
   const names = path
-    .slice(at + 1)
+    .slice(member.at + 1)
     .filter((step) => typeof step === "string")
     .map(nameOf);
-  if (depth > CONTENT_DEPTH && names[1] !== "source") return false;
-  return CONTENT.has(names.join()) || (READ_FIRST.has(name) && names.join() === "text");
+  if (steps > CONTENT_DEPTH && names[1] !== "source") return false;
+  return CONTENT.has(names.join()) || (READ_FIRST.has(member.name) && names.join() === "text");
 }
 
 /** True for a string of another place that a model may read. */
-function isOther(scope: TextScope, path: JsonPath, isName: boolean): boolean {
-  const { name: member, at } = memberOf(scope, path);
-  const rule = scope.get(member);
+function isOther(path: JsonPath, isName: boolean, { inherited, leaf }: KnownPath): boolean {
+  const { member, rule, isOfServer } = inherited;
   // the names of a message are those of the route
-  if (isName) return rule !== undefined && path.length > (rule === "messages" && isElement(path) ? 3 : at + 1);
-  return !isOfFile(path) && (rule !== undefined || !isOfServer(path));
-}
-
-function isCalledWith(path: JsonPath): boolean {
-  return path.some((step, at) => at > 1 && CALLED_WITH.has(nameOf(step)));
+  if (isName) return rule !== undefined && path.length > (rule === "messages" && isElement(path) ? 3 : member.at + 1);
+  return !isOfFile(leaf.name) && (rule !== undefined || !isOfServer);
 }
 
 /** An element of a list of messages, or something in it. */
@@ -353,11 +318,7 @@ function isSpeakersName(path: JsonPath): boolean {
  * Who speaks in a message. A role that is not known, or no string, counts as a user's, and of several roles the one that is
  * examined: otherwise the upstream could read another one than the gateway. `unreadable`: a label of this name is no string.
  */
-function* speakerOf(
-  body: BytePieces,
-  labels: readonly StringPlace[],
-  unreadable: (name: string) => boolean,
-): Steps<Speaker> {
+function* speakerOf(body: BytePieces, labels: readonly Place[], unreadable: (name: string) => boolean): Steps<Speaker> {
   if (unreadable("role")) return "user";
   const [roles, types]: [string[], string[]] = [[], []];
   for (const { path, span } of labels) {

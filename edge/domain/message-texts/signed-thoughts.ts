@@ -3,10 +3,9 @@ import type { Steps } from "../../../shared/steps.ts";
 import { isSignature } from "../dialect/responses/sealed.ts";
 import { elementsOf, objectOf } from "../dialect/values.ts";
 import type { BytePieces, Span } from "../wire/bytes/byte-pieces.ts";
-import { type JsonPath, stringAt } from "../wire/json/string-places.ts";
+import { stringAt } from "../wire/json/string-places.ts";
 import type { AnswerText } from "./answer-texts.ts";
-import { memberOf, type TextScope } from "./text-scopes.ts";
-import { nameOf } from "./unread-members.ts";
+import type { KnownPath } from "./known-path.ts";
 
 /** Members that sign a thought. */
 const SIGNATURES = new Set(["signature", "encrypted_content"]);
@@ -14,22 +13,21 @@ const SIGNATURES = new Set(["signature", "encrypted_content"]);
 const SIGNATURE_DEPTH = 4;
 
 /** True for a string that {@link signedWith} can lead to. */
-export function isSignatureOf(scope: TextScope, path: JsonPath): boolean {
-  if (!SIGNATURES.has(nameOf(path.at(-1)))) return false;
-  const { name, at } = memberOf(scope, path);
-  const rule = scope.get(name);
-  return (rule === "messages" || rule === "all") && path.length - at - 1 <= SIGNATURE_DEPTH;
+export function isSignatureOf({ name, inherited: { rule }, steps }: KnownPath): boolean {
+  if (!SIGNATURES.has(name)) return false;
+  return (rule === "messages" || rule === "all") && steps <= SIGNATURE_DEPTH;
 }
 
 /** The object whose signature is that of a text, if it is a thought. */
-export function signedWith(path: JsonPath): JsonPath | null {
-  if (nameOf(path.at(-1)) === "thinking") return path.slice(0, -1);
-  return nameOf(path.at(-3)) === "summary" ? path.slice(0, -3) : null;
+export function signedWith({ name, up }: KnownPath): KnownPath | null {
+  if (name === "thinking") return up;
+  const list = up?.up;
+  return list?.name === "summary" ? list.up : null;
 }
 
 /** An item of reasoning may be sealed by an API that signs no summary. */
-export function* isOfSignature(body: BytePieces, path: JsonPath, signature: Span): Steps<boolean> {
-  return nameOf(path.at(-1)) === "thinking" || isSignature(yield* stringAt(body, signature));
+export function* isOfSignature(body: BytePieces, { name }: KnownPath, signature: Span): Steps<boolean> {
+  return name === "thinking" || isSignature(yield* stringAt(body, signature));
 }
 
 /** Takes the signature of a thought that was changed out of its item of the Responses API. */

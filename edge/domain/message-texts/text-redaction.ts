@@ -13,6 +13,10 @@ export class RedactionTally implements RedactionCounts {
   pii = 0;
   ban_keywords = 0;
 
+  get total(): number {
+    return this.pii + this.ban_keywords;
+  }
+
   add(counts: RedactionCounts): void {
     this.pii += counts.pii;
     this.ban_keywords += counts.ban_keywords;

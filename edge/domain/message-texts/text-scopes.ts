@@ -3,14 +3,12 @@
  * (docs/rules/guardrails.md#where-it-looks).
  */
 import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
-import type { JsonPath } from "../wire/json/string-places.ts";
-import { MEMBER_DEPTH_MAX, nameOf } from "./unread-members.ts";
 
 /**
  * How the strings of a member are read: those of messages by who speaks, all of them (`beside`: a server may leave the member
  * out), or those of definitions.
  */
-type MemberRule = "messages" | "all" | "beside" | "definitions";
+export type MemberRule = "messages" | "all" | "beside" | "definitions";
 
 /** The members of a request that are examined, by name. */
 export type TextScope = ReadonlyMap<string, MemberRule>;
@@ -93,13 +91,9 @@ export function textScopeOf(path: string, { requestType }: RouteClass): TextScop
   }
 }
 
-/** The member of the scope that a place belongs to, and which step of the path that is. */
-export function memberOf(scope: TextScope, path: JsonPath): { readonly name: string; readonly at: number } {
-  for (let at = 0; scope === ANY && at < Math.min(path.length, MEMBER_DEPTH_MAX); at += 1) {
-    const name = nameOf(path[at]);
-    if (scope.has(name)) return { name, at };
-  }
-  return { name: nameOf(path[0]), at: 0 };
+/** True for the scope of a path without rules of its own. */
+export function isOfAny(scope: TextScope): boolean {
+  return scope === ANY;
 }
 
 /** True for members of which every string is a text. */

@@ -5,7 +5,6 @@
 import type { Steps } from "../../../shared/steps.ts";
 import { foldedName } from "../request/client-fields.ts";
 import { FILE_MEMBERS } from "../request/file-places.ts";
-import type { JsonPath } from "../wire/json/string-places.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 
 /** The words of a list. */
@@ -55,30 +54,26 @@ export function nameOf(step: string | number | undefined): string {
   return FOLDED.test(step) ? step : foldedName(step);
 }
 
-/** The name of the member that a string stands in, itself or in lists. */
-export function leafOf(path: JsonPath): string {
-  return nameOf(path.findLast((step) => typeof step === "string"));
+/** True for a member of a body that is for the server. */
+export function isServerMember(name: string): boolean {
+  return OF_SERVER.has(name);
 }
 
-/** True for what is in a member for the server. */
-export function isOfServer(path: JsonPath): boolean {
-  if (OF_SERVER.has(nameOf(path[0]))) return true;
-  for (let at = 0; at < path.length && at < MEMBER_DEPTH_MAX; at += 1)
-    if (OF_SERVER_ANYWHERE.has(nameOf(path[at]))) return true;
-  return false;
+/** True for a member that is for the server wherever it stands. */
+export function isOfServerAnywhere(name: string): boolean {
+  return OF_SERVER_ANYWHERE.has(name);
 }
 
-/** True for a string that is the place of a file, or its bytes, whatever it says. */
-export function isOfFile(path: JsonPath): boolean {
-  return FILES.has(leafOf(path));
+/** True for a string in a member that has the place of a file, or its bytes, whatever it says. */
+export function isOfFile(leaf: string): boolean {
+  return FILES.has(leaf);
 }
 
 /** True for a name, or the text of a member, that is a word of the protocols. */
-export function isProtocolWord(path: JsonPath, isName: boolean, text: string): boolean {
+export function isProtocolWord(name: string, isName: boolean, text: string): boolean {
   if (isName) return isDefinitionName(text) || PART_NAMES.has(text) || isJoined(text);
-  const leaf = nameOf(path.at(-1));
-  if (leaf === "role") return ROLES.has(text.toLowerCase());
-  return leaf === "type" && (isDefinitionType(text) || PART_TYPES.has(text) || isJoined(text));
+  if (name === "role") return ROLES.has(text.toLowerCase());
+  return name === "type" && (isDefinitionType(text) || PART_TYPES.has(text) || isJoined(text));
 }
 
 function isJoined(text: string): boolean {
@@ -98,8 +93,7 @@ export function* isBase64(text: string): Steps<boolean> {
 }
 
 /** True for an id, and for bytes in base64, where the name of the member says that it has such. */
-export function* isIdOrBytes(path: JsonPath, text: string): Steps<boolean> {
-  const leaf = leafOf(path);
+export function* isIdOrBytes(leaf: string, text: string): Steps<boolean> {
   if (leaf === "data") return yield* isBase64(text);
   return /(?:^|_)ids?$|^(?:conversation|container)$/.test(leaf) && ID_CHARACTERS.test(text) && /[\d_]/.test(text);
 }

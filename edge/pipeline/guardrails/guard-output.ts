@@ -197,7 +197,12 @@ function* collectedTexts(
   return texts;
 }
 
-function* redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean, take: TakeBytes): Steps<Uint8Array> {
+function* redactedBytes(
+  { scan, failOpen }: Guards,
+  bytes: Uint8Array,
+  events: boolean,
+  take: TakeBytes,
+): Steps<Uint8Array> {
   const tally = new RedactionTally();
   let redacted = bytes;
   if (!events) {
@@ -209,7 +214,7 @@ function* redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean, ta
     take(textBytes);
     return true;
   };
-  const redacting = new RedactingEvents(scan, tally, room);
+  const redacting = new RedactingEvents(scan, tally, room, failOpen);
   return concat([yield* filtered(new SseFilter([redacting], true), redacted, take), yield* redacting.finish()]);
 }
 
@@ -238,7 +243,7 @@ function redactedStream(
   const tally = new RedactionTally();
   const held = call.memory.answerMemory.open();
   const writing = new WrittenMemory(call.memory.answerMemory, noMemory);
-  const redacting = new RedactingEvents(guards.scan, tally, (bytes) => held.grow(bytes));
+  const redacting = new RedactingEvents(guards.scan, tally, (bytes) => held.grow(bytes), guards.failOpen);
   const filter = new SseFilter([redacting], true);
   const reader = body.getReader();
   const { clock } = call.ports;

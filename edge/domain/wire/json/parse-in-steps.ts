@@ -83,9 +83,12 @@ export function* parsedInSteps(text: string): Steps<unknown> {
   }
 }
 
-/** Whether a text that has no value seems to have one for others: they read what {@link parseInSteps} does not. */
+/**
+ * Whether a text that has no value seems to have one for others: some read `NaN`, and what {@link parseInSteps} does not. A transcript
+ * may begin with a word or a time in brackets.
+ */
 export function isUnreadJson(text: string): boolean {
-  return text.length > RUN_BYTES && /^\s*\{/.test(text);
+  return /^\s*(?:\{|\[\s*(?:["{[]|(?:null|true|false|-?(?:\d[\d.eE+-]*|NaN|Infinity))\s*,))/.test(text);
 }
 
 /** Throws when the bytes are not JSON, or have white space or digits that never end, or an object with too many names or a too long one. */

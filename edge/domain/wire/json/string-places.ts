@@ -30,11 +30,12 @@ import { wholeUntil } from "./cut-strings.ts";
 export type JsonPath = readonly (string | number)[];
 
 /** A string value, the name of a member, or a number; the span includes quotes. The path of a name ends with the name. */
-export interface StringPlace {
+export interface StringPlace<Known = undefined> {
   readonly path: JsonPath;
   readonly span: Span;
   /** True for a number, too: like a name it stands by itself. */
   readonly isName: boolean;
+  readonly known: Known;
 }
 
 /** Honest documents are not deeper. */
@@ -55,6 +56,8 @@ const PART_BYTES = 16 * 1024;
 const STRING_UNITS = 24;
 /** Characters of a path that one unit of work looks at. */
 const CHARACTERS_PER_UNIT = 8;
+/** Steps of a path that one unit of work copies. */
+const STEPS_PER_UNIT = 8;
 /** Work for an object or a list. */
 const CONTAINER_UNITS = 8;
 const BYTES_PER_UNIT = 4;
@@ -66,23 +69,34 @@ const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 /**
  * The string values and names of a document in these pieces, in order, that are `wanted`. `notString` gets the path of
  * every member whose value is no string, and its first byte; `number` the path of numbers: of the first at least, where several
- * follow one another in a list. Numbers for which it is true are found, too. A path given to one of them is only valid during the call.
+ * follow one another in a list. Numbers for which it is true are found, too. A path given to one of them is only valid during the
+ * call. `below` tells what is known of a path that has one step more: it is asked once for each name and for each object or list, and
+ * the strings of a list share what is known. With it the others must not look at all steps of a path, because then that is work for
+ * each string.
  */
-export function* stringPlaces(
+export function* stringPlaces<Known = undefined>(
   pieces: readonly Uint8Array[],
-  wanted: (path: JsonPath, isName: boolean, span: Span) => boolean,
+  wanted: (path: JsonPath, isName: boolean, span: Span, known: Known) => boolean,
   notString: (path: JsonPath, byte: number) => void = () => undefined,
-  number: (path: JsonPath) => boolean = () => false,
-): Steps<readonly StringPlace[]> {
+  number: (path: JsonPath, known: Known) => boolean = () => false,
+  below?: (up: Known | undefined, step: string | number) => Known,
+): Steps<readonly StringPlace<Known>[]> {
   const document = new BytePieces(pieces);
   const cursor = new Cursor(pieces);
-  const found: StringPlace[] = [];
+  const found: StringPlace<Known>[] = [];
+  const known: Known[] = [];
   const path: (string | number)[] = [];
   let depth = 0;
   let characters = 0;
   let [told, stepAt] = [0, 0];
-  // the function may look at every step of the path
-  const pathUnits = (): number => path.length + characters / CHARACTERS_PER_UNIT;
+  // the function may look at every step of the path; else they are copied at most
+  const pathUnits = (): number =>
+    below === undefined ? path.length + characters / CHARACTERS_PER_UNIT : path.length / STEPS_PER_UNIT;
+  const know = (): void => {
+    const at = path.length - 1;
+    if (below !== undefined && at >= 0) known[at] = below(known[at - 1], path[at] ?? 0);
+  };
+  const last = (): Known => known[path.length - 1] as Known;
   for (let byte = cursor.peek(); byte !== -1; byte = cursor.peek()) {
     const units = told + (cursor.at - stepAt) / BYTES_PER_UNIT;
     if (units >= STEP_UNITS) {
@@ -106,9 +120,10 @@ export function* stringPlaces(
           const name = nameAt(document, span);
           characters += name.length - lengthOf(path[depth - 1]);
           path[depth - 1] = name;
+          know();
         }
         told += pathUnits();
-        if (wanted(path, isName, span)) found.push({ path: path.slice(), span, isName });
+        if (wanted(path, isName, span, last())) found.push({ path: path.slice(), span, isName, known: last() });
         if (isStep) {
           cursor.skip();
           while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
@@ -121,7 +136,10 @@ export function* stringPlaces(
       case OPEN_BRACKET:
         told += CONTAINER_UNITS;
         depth += 1;
-        if (depth <= PATH_MAX) path.push(byte === OPEN_BRACE ? "" : 0);
+        if (depth > PATH_MAX) break;
+        if (typeof path[depth - 2] === "number") know();
+        path.push(byte === OPEN_BRACE ? "" : 0);
+        if (byte === OPEN_BRACKET) know();
         break;
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
@@ -136,10 +154,10 @@ export function* stringPlaces(
       default:
         if (byte !== MINUS && (byte < 0x30 || byte > 0x39)) break;
         told += pathUnits();
-        if (number(path)) {
+        if (number(path, last())) {
           told += STRING_UNITS;
           while (!cursor.skippedNumber()) yield PART_BYTES / BYTES_PER_UNIT;
-          found.push({ path: path.slice(), span: { start, end: cursor.at }, isName: true });
+          found.push({ path: path.slice(), span: { start, end: cursor.at }, isName: true, known: last() });
         } else cursor.skipNumbers();
     }
   }

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { toldBy } from "../../../../test/harness/edge/told-by.ts";
 import { usagePlan } from "../../../../test/harness/edge/usage-plan.ts";
+import type { ResponseTransform } from "./response-transform.ts";
 import { SseFilter } from "./sse-filter.ts";
 
 const encoder = new TextEncoder();
@@ -53,6 +55,27 @@ describe("sifting a stream", () => {
         expect(partsOf(sifted.passed.join("") + sifted.rest)).toEqual(partsOf(kept));
       }),
     );
+  });
+
+  it("shows no transform a run of blank lines, and tells of work for each short event", () => {
+    let shown = 0;
+    const transform: ResponseTransform = {
+      concerns: () => true,
+      *event(event) {
+        shown += 1;
+        yield 1;
+        return event;
+      },
+    };
+    const toldOf = (text: string) => {
+      shown = 0;
+      const { units, largest } = toldBy(new SseFilter([transform]).pushing(encoder.encode(text)));
+      return { shown, isTold: units >= 100 * shown, isInSteps: largest <= 128 };
+    };
+    expect({ blank: toldOf("\n".repeat(1_000)), short: toldOf("data:\r\n\r\n\n".repeat(1_000)) }).toEqual({
+      blank: { shown: 0, isTold: true, isInSteps: true },
+      short: { shown: 1_000, isTold: true, isInSteps: true },
+    });
   });
 
   it("passes every event at its last byte, and nothing of an incomplete one", () => {

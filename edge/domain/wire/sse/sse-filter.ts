@@ -13,6 +13,8 @@ const EVENT_MAX_BYTES = 1024 * 1024;
 /** The same for events that have to be seen whole. */
 const WHOLE_EVENT_MAX_BYTES = 4 * 1024 * 1024;
 const NOTHING = new Uint8Array(0);
+/** Work for an event besides that for what is in it, in units: a short one costs more than its bytes. */
+const EVENT_UNITS = 128;
 
 export class SseFilter {
   readonly #transforms: readonly ResponseTransform[];
@@ -108,8 +110,9 @@ export class SseFilter {
     return { end, concerned };
   }
 
-  /** Whether the event that has just ended concerns any transform. */
+  /** Whether the event that has just ended concerns any transform; one of blank lines has nothing to change. */
   #concerns(): boolean {
+    if (this.#lines === 0) return false;
     const shape: EventShape = { lines: this.#lines, emptyList: this.#emptyList };
     for (const transform of this.#transforms) if (transform.concerns(shape)) return true;
     return false;
@@ -136,6 +139,7 @@ export class SseFilter {
     let from = 0;
     for (const { start, end } of concerned) {
       const event = events.subarray(start, end);
+      yield EVENT_UNITS;
       const instead = yield* this.#transform(event);
       if (instead === event) continue;
       kept.push(events.subarray(from, start), instead);
