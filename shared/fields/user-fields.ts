@@ -5,8 +5,28 @@ import * as z from "zod";
 import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
-export const USER_ROLES = ["admin", "user"] as const;
+/** The strongest first. `admin` and `auditor` see every tenant, the others one at a time (docs/rules/users.md#roles). */
+export const USER_ROLES = ["admin", "auditor", "user", "viewer"] as const;
 export const USER_STATUSES = ["pending", "active", "disabled"] as const;
+
+export type UserRole = (typeof USER_ROLES)[number];
+/** A role for every tenant. */
+export type WideRole = Extract<UserRole, "admin" | "auditor">;
+/** A role in one tenant. */
+export type TenantRole = Exclude<UserRole, WideRole>;
+
+export const WIDE_ROLES = ["admin", "auditor"] as const satisfies readonly WideRole[];
+export const TENANT_ROLES = ["user", "viewer"] as const satisfies readonly TenantRole[];
+
+/** True for a role that sees every tenant. */
+export function isWide(role: UserRole): role is WideRole {
+  return role === "admin" || role === "auditor";
+}
+
+/** True for a role that changes nothing. */
+export function isReadOnly(role: UserRole): boolean {
+  return role === "auditor" || role === "viewer";
+}
 
 export const USER_FIELDS = {
   id: ID_FIELD,
@@ -17,8 +37,10 @@ export const USER_FIELDS = {
   subject: { column: "text", value: z.string(), record: false },
   role: { column: "text", value: z.enum(USER_ROLES) },
   status: { column: "text", value: z.enum(USER_STATUSES) },
-  /** The tenant that a `user` sees; null: none. */
+  /** The first tenant, in which `role` holds; null: none. */
   tenant_id: { column: "uuid", value: z.string().nullable() },
+  /** What the groups of the provider gave at the last sign-in; null: nothing for every tenant. */
+  group_role: { column: "text", value: z.enum(WIDE_ROLES).nullable() },
   last_login_at: { column: "instant", value: shownTime.nullable() },
   ...TIME_FIELDS,
 } as const satisfies FieldTable;
