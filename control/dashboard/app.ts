@@ -10,8 +10,8 @@ import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-h
 import { z } from "zod";
 import { AuthFailures } from "../../shared/access/auth-failures.ts";
 import { PERSON_HEADER, personOf } from "../../shared/access/console-person.ts";
+import { isReadOnly, isWide } from "../../shared/access/roles.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { isReadOnly, isWide } from "../../shared/fields/user-fields.ts";
 import { ownPath } from "../../shared/network/own-path.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import { clientAddress } from "../api/client-address.ts";
@@ -37,6 +37,7 @@ import { EmailNotVerified, OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
 import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
 import { signInBreakGlass, signInIdentity } from "./users.ts";
+import { whileAllowed } from "./while-allowed.ts";
 
 const SESSION_COOKIE = "gateway_session";
 const SIGN_IN_COOKIE = "gateway_sign_in";
@@ -206,11 +207,12 @@ export function createDashboard(options: DashboardOptions): Hono {
   });
 
   app.all(`${RELAY}/*`, async (c) => {
-    const user = await activeUser(c);
-    // Calls cost money, and who only reads spends none.
-    if (isReadOnly(user.role) && c.req.method !== "GET") throw new DashboardError("read_only");
-    if (!isWide(user.role) && user.tenant_id === null) throw new DashboardError("no_tenant");
-    return await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), user.id);
+    const token = (await tokenOf(c)) ?? "";
+    const { method } = c.req;
+    const judge = async (): Promise<Person> => mayCall(token === "" ? null : await sessions.personOf(token), method);
+    const { id } = await judge();
+    const path = pathOf(c.req.raw).slice(RELAY.length);
+    return await whileAllowed(c.req.raw, { judge, answer: async (request) => await relay.answer(request, path, id) });
   });
 
   app.get("/api/assistant", async (c) => c.json(await assistant.state((await asker(c)).user)));
@@ -346,6 +348,14 @@ function active(user: Person | null): Person {
   if (user === null) throw new DashboardError("signed_out");
   if (user.status === "pending") throw new DashboardError("account_pending");
   if (user.status !== "active") throw new DashboardError("account_disabled");
+  return user;
+}
+
+/** The same of somebody who calls models: calls cost money, and who only reads spends none. */
+function mayCall(person: Person | null, method: string): Person {
+  const user = active(person);
+  if (isReadOnly(user.role) && method !== "GET") throw new DashboardError("read_only");
+  if (!isWide(user.role) && user.tenant_id === null) throw new DashboardError("no_tenant");
   return user;
 }
 

@@ -2,8 +2,8 @@
 import type { Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { z } from "zod";
+import { isWide } from "../../shared/access/roles.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { isWide } from "../../shared/fields/user-fields.ts";
 import { storedId } from "../../shared/schema/common.ts";
 import { parse } from "../kernel/parse.ts";
 import type { Person } from "../users/person.ts";

@@ -21,9 +21,13 @@ export async function renameGroup(ctx: VerbContext, from: string, input: unknown
   return await write(ctx, async (tx, journal) => {
     const before = await lockGroup(tx, group);
     ctx.judge?.(groupRecord(before));
-    if (name === group) return groupRecord(before);
-    refuseDefault(group);
     const changed = { rev: journal.rev, updated_at: ctx.now() };
+    if (name === group) {
+      const [row] = await tx.update(fairshareGroups).set(changed).where(eq(fairshareGroups.name, group)).returning();
+      journal.groupChanged(group);
+      return groupRecord(row as GroupRow);
+    }
+    refuseDefault(group);
     try {
       const [row] = await tx
         .insert(fairshareGroups)

@@ -2,7 +2,7 @@
  * What a person may see and do now (docs/rules/users.md#roles): what an admin set and what the provider's groups gave add
  * up, and the stronger role counts. Pure.
  */
-import { isWide, type TenantRole, USER_ROLES, type UserRole } from "../../shared/fields/user-fields.ts";
+import { isWide, type TenantRole, USER_ROLES, type UserRole } from "../../shared/access/roles.ts";
 import type { UserRow } from "../db/schema/users.ts";
 
 /** A tenant that a person may open, with the role there. */

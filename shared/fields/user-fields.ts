@@ -2,31 +2,11 @@
  * The fields of a person who signs in to the console (docs/rules/users.md#identity).
  */
 import * as z from "zod";
+import { USER_ROLES, WIDE_ROLES } from "../access/roles.ts";
 import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
-/** The strongest first. `admin` and `auditor` see every tenant, the others one at a time (docs/rules/users.md#roles). */
-export const USER_ROLES = ["admin", "auditor", "user", "viewer"] as const;
 export const USER_STATUSES = ["pending", "active", "disabled"] as const;
-
-export type UserRole = (typeof USER_ROLES)[number];
-/** A role for every tenant. */
-export type WideRole = Extract<UserRole, "admin" | "auditor">;
-/** A role in one tenant. */
-export type TenantRole = Exclude<UserRole, WideRole>;
-
-export const WIDE_ROLES = ["admin", "auditor"] as const satisfies readonly WideRole[];
-export const TENANT_ROLES = ["user", "viewer"] as const satisfies readonly TenantRole[];
-
-/** True for a role that sees every tenant. */
-export function isWide(role: UserRole): role is WideRole {
-  return role === "admin" || role === "auditor";
-}
-
-/** True for a role that changes nothing. */
-export function isReadOnly(role: UserRole): boolean {
-  return role === "auditor" || role === "viewer";
-}
 
 export const USER_FIELDS = {
   id: ID_FIELD,

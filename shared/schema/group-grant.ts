@@ -1,6 +1,7 @@
 /** What groups of sign-in providers give, on the Management API (docs/rules/users.md#groups). */
 import * as z from "zod";
-import { isWide, USER_ROLES } from "../fields/user-fields.ts";
+import { isWide, USER_ROLES } from "../access/roles.ts";
+import { shownTime } from "../fields/common-fields.ts";
 import { oneOf, requiredText, storedId } from "./common.ts";
 
 const GROUP_MAX = 256;
@@ -12,7 +13,7 @@ export const groupGrantSchema = z
     group_name: z.string().meta({ description: "As the provider's claim names it" }),
     role: z.enum(USER_ROLES),
     tenant_id: z.string().nullable(),
-    created_at: z.string(),
+    created_at: shownTime,
   })
   .meta({ id: "GroupGrant" });
 export type GroupGrant = z.infer<typeof groupGrantSchema>;

@@ -1,6 +1,7 @@
 /** Invitations to the console, on the Management API (docs/rules/users.md#invitations). */
 import * as z from "zod";
-import { isWide, USER_ROLES, type UserRole } from "../fields/user-fields.ts";
+import { isWide, USER_ROLES, type UserRole } from "../access/roles.ts";
+import { shownTime } from "../fields/common-fields.ts";
 import { mailAddress, oneOf, storedId, whole } from "./common.ts";
 
 /** The audit log names a person by the email. */
@@ -16,8 +17,8 @@ export const invitationSchema = z
     role: z.enum(USER_ROLES),
     tenant_ids: z.array(z.string()),
     invited_by: z.string().meta({ description: "Who invited, as in the audit log" }),
-    expires_at: z.string(),
-    created_at: z.string(),
+    expires_at: shownTime,
+    created_at: shownTime,
   })
   .meta({ id: "Invitation" });
 export type Invitation = z.infer<typeof invitationSchema>;

@@ -147,6 +147,31 @@ it("an admin gives a person a second tenant, and takes an invitation back", asyn
   expect({ left: await invitationsOf(email), sideways: await sidewaysPixels(page) }).toEqual({ left: [], sideways: 0 });
 });
 
+it("an admin gives a group of the provider a role, and who is in it has it from the next sign-in on", async () => {
+  const group = `g-${randomUUID()}`;
+  const tenant = await newTenant();
+  const visit = await fixture.open({ as: "admin" });
+  const { page } = visit;
+  await page.goto("/users?tab=groups");
+  await page.getByRole("button", { name: "Give a role" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Group").fill(group);
+  await dialog.getByLabel("Role").selectOption("viewer");
+  await dialog.getByRole("combobox", { name: "Tenant" }).fill(tenant.name);
+  await dialog.getByRole("option", { name: tenant.name }).click();
+  await dialog.getByRole("button", { name: "Give a role" }).click();
+  await page.getByText(`Group ${group} has the role`).waitFor();
+  expect(await isFine(visit)).toEqual(FINE);
+  const person = await fixture.open();
+  const [sub, email] = [randomUUID(), `${randomUUID()}@example.org`];
+  const claims = { sub, email, name: "Gil", email_verified: true, groups: ["other", group] };
+  await fixture.signInAtProvider(person.context, claims);
+  const { user } = (await (await person.context.request.get(`${fixture.url}/api/session`)).json()) as { user: User };
+  expect(user).toMatchObject({ status: "active", role: "viewer", tenant_id: tenant.id });
+  await page.getByRole("button", { name: `Remove the role of group ${group}` }).click();
+  await page.getByText(`Group ${group} lost the role`).waitFor();
+});
+
 it("a fairshare group is made, renamed and deleted", async () => {
   const name = `g-${randomUUID()}`;
   const visit = await fixture.open({ as: "admin" });

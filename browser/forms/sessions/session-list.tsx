@@ -9,6 +9,7 @@ import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Row } from "../../ui/layout.tsx";
+import { useReadOnly } from "../../ui/read-only.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { useAnnouncedWrite } from "../record/use-announced-write.ts";
@@ -27,6 +28,9 @@ interface SessionListProps {
 
 export function SessionList({ userId, ownId }: SessionListProps) {
   const path = { id: userId };
+  const isReadOnly = useReadOnly();
+  // Everybody ends the own ones.
+  const canEnd = ownId !== null || !isReadOnly;
   const sessions = useQuery(read("/api/v1/users/{id}/sessions", { params: { path } }, { everyMs: EVERY_MS }));
   const end = useAnnouncedWrite<string | null>({
     send: async (sessionId) =>
@@ -71,7 +75,7 @@ export function SessionList({ userId, ownId }: SessionListProps) {
                 id: "end",
                 head: text("end"),
                 cell: ({ id, agent }: Session) =>
-                  id === ownId ? null : (
+                  id === ownId || !canEnd ? null : (
                     <Button
                       tone="quiet"
                       aria-label={text("endOf", { agent: agent === "" ? text("unknown") : agent })}
@@ -85,7 +89,7 @@ export function SessionList({ userId, ownId }: SessionListProps) {
             ]}
             empty={<Empty title={text("none")} />}
           />
-          {rows.some(({ id }) => id !== ownId) && (
+          {canEnd && rows.some(({ id }) => id !== ownId) && (
             <Row isEnd>
               <Button tone="danger" isBusy={end.isBusy} onClick={() => end.run(null)}>
                 {text(ownId === null ? "endAll" : "endOthers")}

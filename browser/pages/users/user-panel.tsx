@@ -1,4 +1,5 @@
 /** One user beside the list: approval, access, and everything that was done to the account. */
+import "../../forms/record/no-code-from-texts.ts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";
@@ -65,7 +66,7 @@ function UserDetails({ user, onClose }: { readonly user: User; readonly onClose:
   return (
     <Stack>
       {!isChangeable && <Notice>{text("breakGlass")}</Notice>}
-      {isChangeable && status === "pending" && (
+      {isChangeable && status === "pending" && !own.isReadOnly && (
         <Panel title={text("approve")}>
           <ApproveForm user={user} />
         </Panel>

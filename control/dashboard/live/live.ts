@@ -4,8 +4,8 @@
  * token is added here and never leaves the server.
  */
 import { Buffer } from "node:buffer";
+import { isReadOnly, isWide } from "../../../shared/access/roles.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { isReadOnly, isWide } from "../../../shared/fields/user-fields.ts";
 import type { LiveRoute } from "../../api/access.ts";
 import { userCredential } from "../../api/guard.ts";
 import { SharedReads } from "../../kernel/shared-reads.ts";
