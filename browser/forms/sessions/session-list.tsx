@@ -58,11 +58,7 @@ export function SessionList({ userId, ownId }: SessionListProps) {
                 id: "agent",
                 head: text("agent"),
                 isWide: true,
-                cell: ({ id, agent }: Session) => (
-                  <>
-                    <bdi>{agent === "" ? text("unknown") : agent}</bdi> {id === ownId && <Badge>{text("own")}</Badge>}
-                  </>
-                ),
+                cell: ({ agent }: Session) => <bdi title={agent}>{agent === "" ? text("unknown") : agent}</bdi>,
               },
               {
                 id: "address",
@@ -75,7 +71,9 @@ export function SessionList({ userId, ownId }: SessionListProps) {
                 id: "end",
                 head: text("end"),
                 cell: ({ id, agent }: Session) =>
-                  id === ownId || !canEnd ? null : (
+                  id === ownId ? (
+                    <Badge>{text("own")}</Badge>
+                  ) : !canEnd ? null : (
                     <Button
                       tone="quiet"
                       aria-label={text("endOf", { agent: agent === "" ? text("unknown") : agent })}

@@ -1,7 +1,8 @@
 /** Texts of the dialog of fairshare groups. */
 export const groupsTexts = {
   title: "Fairshare groups",
-  about: "Tenants of a group share its slots. A tenant's group is set on the tenant's page.",
+  about:
+    "Tenants of a group share its slots. A tenant's group is set on the tenant's page. A new group starts with the weight {weight}.",
   failed: "Could not load the groups.",
   name: "Name",
   weight: "Weight",
@@ -16,7 +17,6 @@ export const groupsTexts = {
   deleted: "Group {name} deleted",
   deleteFailed: "Group {name} was not deleted",
   newGroup: "New group",
-  newGroupHint: "It starts with the weight {weight}.",
   create: "Create",
   created: "Group {name} created",
   createFailed: "Group {name} was not created",

@@ -31,7 +31,7 @@ export function GroupsDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog isOpen isKept onClose={onClose} title={text("title")} closeLabel={commonText("close")}>
       <Stack>
-        <p>{text("about")}</p>
+        <p>{text("about", { weight: WEIGHT })}</p>
         <Loaded state={groups} texts={{ ...STATE_TEXTS, failed: text("failed") }}>
           {(rows) => (
             <Table
@@ -160,7 +160,6 @@ function CreateGroup() {
       <Row>
         <TextField
           label={text("newGroup")}
-          hint={text("newGroupHint", { weight: WEIGHT })}
           value={name}
           error={error?.message}
           onChange={({ target }) => {

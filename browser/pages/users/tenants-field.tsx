@@ -6,8 +6,8 @@ import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
-import { Row, Stack } from "../../ui/layout.tsx";
 import { TenantOfUser, useTenantName } from "./tenant-of-user.tsx";
+import classes from "./tenants-field.module.css";
 
 const text = texts("users", usersTexts);
 
@@ -36,22 +36,20 @@ export function TenantsField({ label, chosen, onChange, hasRoles, error }: Tenan
       onChange([...chosen, { tenant_id: tenantId, role: "viewer" }]);
   };
   return (
-    <fieldset>
+    <fieldset className={classes["tenants"]}>
       <legend>{label}</legend>
-      <Stack>
-        {chosen.map((one) => (
-          <ChosenRow
-            key={one.tenant_id}
-            chosen={one}
-            hasRole={hasRoles}
-            onRole={(role) =>
-              onChange(chosen.map((other) => (other.tenant_id === one.tenant_id ? { ...other, role } : other)))
-            }
-            onRemove={() => onChange(chosen.filter(({ tenant_id }) => tenant_id !== one.tenant_id))}
-          />
-        ))}
-        <TenantOfUser key={nth} tenantId={null} onChoose={add} error={error} />
-      </Stack>
+      {chosen.map((one) => (
+        <ChosenRow
+          key={one.tenant_id}
+          chosen={one}
+          hasRole={hasRoles}
+          onRole={(role) =>
+            onChange(chosen.map((other) => (other.tenant_id === one.tenant_id ? { ...other, role } : other)))
+          }
+          onRemove={() => onChange(chosen.filter(({ tenant_id }) => tenant_id !== one.tenant_id))}
+        />
+      ))}
+      <TenantOfUser key={nth} tenantId={null} onChoose={add} error={error} />
     </fieldset>
   );
 }
@@ -69,7 +67,7 @@ function ChosenRow({
 }) {
   const name = useTenantName(tenant_id) ?? tenant_id;
   return (
-    <Row>
+    <div className={classes["chosen"]}>
       <bdi>{name}</bdi>
       {hasRole && (
         <SelectField
@@ -83,6 +81,6 @@ function ChosenRow({
       <IconButton writes label={text("removeTenant", { name })} onClick={onRemove}>
         <X size={14} aria-hidden />
       </IconButton>
-    </Row>
+    </div>
   );
 }
