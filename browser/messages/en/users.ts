@@ -18,6 +18,7 @@ export const usersTexts = {
   invitedBy: "Invited by",
   invitedAt: "Invited",
   actions: "Actions",
+  link: "Sign-in link",
   copyLink: "Copy the sign-in link for {email}",
   copiedLink: "Copied",
   revoke: "Revoke",

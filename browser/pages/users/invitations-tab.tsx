@@ -11,7 +11,6 @@ import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
-import { Row } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { useTenantName } from "./tenant-of-user.tsx";
 import { INVITATION_READS } from "./user-words.tsx";
@@ -74,7 +73,18 @@ const COLUMNS: readonly ListColumn<Invitation>[] = [
     sortBy: ({ created_at }) => created_at,
     cell: ({ created_at }) => <Age at={created_at} />,
   },
-  { id: "actions", head: text("actions"), cell: (one) => <Actions invitation={one} /> },
+  {
+    id: "link",
+    head: text("link"),
+    cell: ({ email }) => (
+      <CopyButton
+        text={`${location.origin}/sign-in`}
+        label={text("copyLink", { email })}
+        doneLabel={text("copiedLink")}
+      />
+    ),
+  },
+  { id: "actions", head: text("actions"), cell: (one) => <Revoke invitation={one} /> },
 ];
 
 function TenantNames({ ids }: { readonly ids: readonly string[] }) {
@@ -89,7 +99,7 @@ function TenantNames({ ids }: { readonly ids: readonly string[] }) {
   );
 }
 
-function Actions({ invitation: { id, email } }: { readonly invitation: Invitation }) {
+function Revoke({ invitation: { id, email } }: { readonly invitation: Invitation }) {
   const revoke = useAnnouncedWrite<null>({
     send: async () => await api.DELETE("/api/v1/invitations/{id}", { params: { path: { id } } }),
     touches: INVITATION_READS,
@@ -97,21 +107,14 @@ function Actions({ invitation: { id, email } }: { readonly invitation: Invitatio
     failed: () => text("revokeFailed", { email }),
   });
   return (
-    <Row>
-      <CopyButton
-        text={`${location.origin}/sign-in`}
-        label={text("copyLink", { email })}
-        doneLabel={text("copiedLink")}
-      />
-      <Button
-        writes
-        tone="quiet"
-        aria-label={text("revokeOf", { email })}
-        isBusy={revoke.isBusy}
-        onClick={() => revoke.run(null)}
-      >
-        {text("revoke")}
-      </Button>
-    </Row>
+    <Button
+      writes
+      tone="quiet"
+      aria-label={text("revokeOf", { email })}
+      isBusy={revoke.isBusy}
+      onClick={() => revoke.run(null)}
+    >
+      {text("revoke")}
+    </Button>
   );
 }
