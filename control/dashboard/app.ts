@@ -211,8 +211,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     const { method } = c.req;
     const judge = async (): Promise<Person> => mayCall(token === "" ? null : await sessions.personOf(token), method);
     const { id } = await judge();
-    const path = pathOf(c.req.raw).slice(RELAY.length);
-    return await whileAllowed(c.req.raw, { judge, answer: async (request) => await relay.answer(request, path, id) });
+    return whileAllowed(await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), id), judge);
   });
 
   app.get("/api/assistant", async (c) => c.json(await assistant.state((await asker(c)).user)));

@@ -58,12 +58,10 @@ it("leaves an answer alone while it is allowed, or the database is away, and ask
   const judged: string[] = [];
   const source = new TransformStream<Uint8Array, Uint8Array>();
   const writer = source.writable.getWriter();
-  const answer = await whileAllowed(new Request("http://console.invalid/"), {
-    judge: async () => {
-      judged.push("asked");
-      if (judged.length > 1) throw new Error("the database is away");
-    },
-    answer: async () => new Response(source.readable, { status: 201, headers: { "x-kept": "yes" } }),
+  const whole = new Response(source.readable, { status: 201, headers: { "x-kept": "yes" } });
+  const answer = whileAllowed(whole, async () => {
+    judged.push("asked");
+    if (judged.length > 1) throw new Error("the database is away");
   });
   const text = answer.text();
   await vi.advanceTimersByTimeAsync(11_000);
@@ -78,16 +76,22 @@ it("leaves an answer alone while it is allowed, or the database is away, and ask
   expect(judged).toEqual(["asked", "asked"]);
 });
 
-it("ends the call whose answer has not begun", async () => {
+it("ends its source once it is not allowed, and when its reader leaves", async () => {
   vi.useFakeTimers();
-  const asked = whileAllowed(new Request("http://console.invalid/"), {
-    judge: async () => await Promise.reject(new DashboardError("signed_out")),
-    answer: async ({ signal }) =>
-      await new Promise<Response>((_, reject) =>
-        signal.addEventListener("abort", () => reject(signal.reason as Error)),
-      ),
-  });
-  const ended = expect(asked).rejects.toMatchObject({ code: "ERR_STREAM_PREMATURE_CLOSE" });
+  const begun = (judge: () => Promise<unknown>) => {
+    const ended = Promise.withResolvers<unknown>();
+    const source = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(bytesOf("1")),
+      cancel: (reason) => ended.resolve(reason),
+    });
+    return { answer: whileAllowed(new Response(source), judge), ended: ended.promise };
+  };
+  const refused = begun(async () => await Promise.reject(new DashboardError("signed_out")));
+  const left = begun(async () => undefined);
+  await left.answer.body?.cancel("left");
   await vi.advanceTimersByTimeAsync(5000);
-  await ended;
+  expect({ refused: await refused.ended, left: await left.ended }).toMatchObject({
+    refused: { code: "ERR_STREAM_PREMATURE_CLOSE" },
+    left: "left",
+  });
 });

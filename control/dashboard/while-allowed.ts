@@ -9,14 +9,12 @@ const CHECK_EVERY_MS = 5000;
 /** A server that reads the answer takes this for an end of its connection, and tells nobody the text. */
 const CUT = { code: "ERR_STREAM_PREMATURE_CLOSE" };
 
-interface WhileAllowed {
-  /** Throws DashboardError when the person may not have it any more; another failure says nothing. */
-  readonly judge: () => Promise<unknown>;
-  readonly answer: (request: Request) => Promise<Response>;
-}
-
-/** The answer to a request, which ends with the permission. */
-export async function whileAllowed(request: Request, { judge, answer }: WhileAllowed): Promise<Response> {
+/**
+ * The answer, which ends with the permission. `judge` throws DashboardError when the person may not have it any more; another
+ * failure says nothing.
+ */
+export function whileAllowed(answer: Response, judge: () => Promise<unknown>): Response {
+  if (answer.body === null) return answer;
   const refused = new AbortController();
   const timer = setInterval(() => {
     void judge().catch((error: unknown) => {
@@ -25,20 +23,8 @@ export async function whileAllowed(request: Request, { judge, answer }: WhileAll
     });
   }, CHECK_EVERY_MS);
   timer.unref();
-  const stop = (): void => clearInterval(timer);
-  const signal = AbortSignal.any([request.signal, refused.signal]);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    const answered = await answer(new Request(request, { signal }));
-    if (answered.body === null) {
-      stop();
-      return answered;
-    }
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>({ flush: stop });
-    void answered.body.pipeTo(writable, { signal }).catch(stop);
-    return new Response(readable, answered);
-  } catch (error) {
-    stop();
-    throw error;
-  }
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const over = answer.body.pipeTo(writable, { signal: refused.signal });
+  void over.catch(() => undefined).finally(() => clearInterval(timer));
+  return new Response(readable, answer);
 }
