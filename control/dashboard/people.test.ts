@@ -79,7 +79,7 @@ const keyNames = async (browser: ConsoleBrowser) =>
   ((await (await browser.get("/api/live/keys")).json()) as ApiKey[]).map(({ name }) => name);
 
 describe("an invitation", () => {
-  it("makes who signs in with its verified email active at once, with role and tenants, and is gone then", async () => {
+  it("makes who signs in with its verified email active at once, and is gone then", async () => {
     expect((await invite({ email: "BOB@example.org", tenant_ids: [one.id, two.id] })).status).toBe(200);
     const browser = await signedIn(BOB);
     expect(await userIn(browser)).toMatchObject({

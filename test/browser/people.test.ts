@@ -147,7 +147,7 @@ it("an admin gives a person a second tenant, and takes an invitation back", asyn
   expect({ left: await invitationsOf(email), sideways: await sidewaysPixels(page) }).toEqual({ left: [], sideways: 0 });
 });
 
-it("an admin gives a group of the provider a role, and who is in it has it from the next sign-in on", async () => {
+it("an admin gives a group of the provider a role, and its people have it at the next sign-in", async () => {
   const group = `g-${randomUUID()}`;
   const tenant = await newTenant();
   const visit = await fixture.open({ as: "admin" });
