@@ -15,16 +15,42 @@ const CUT = { code: "ERR_STREAM_PREMATURE_CLOSE" };
  */
 export function whileAllowed(answer: Response, judge: () => Promise<unknown>): Response {
   if (answer.body === null) return answer;
-  const refused = new AbortController();
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  const refused = Promise.withResolvers<Error>();
   const timer = setInterval(() => {
     void judge().catch((error: unknown) => {
       if (error instanceof DashboardError)
-        refused.abort(Object.assign(new Error("the answer is not allowed any more"), CUT));
+        refused.resolve(Object.assign(new Error("the answer is not allowed any more"), CUT));
     });
   }, CHECK_EVERY_MS);
   timer.unref();
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const over = answer.body.pipeTo(writable, { signal: refused.signal });
-  void over.catch(() => undefined).finally(() => clearInterval(timer));
-  return new Response(readable, answer);
+  const stop = (): void => clearInterval(timer);
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        void refused.promise.then((cut) => {
+          stop();
+          controller.error(cut);
+          void reader.cancel(cut).catch(() => undefined);
+        });
+      },
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read();
+          if (!done) return controller.enqueue(value);
+          stop();
+          controller.close();
+        } catch (error) {
+          stop();
+          controller.error(error);
+        }
+      },
+      cancel: async (reason) => {
+        stop();
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(stream, answer);
 }
