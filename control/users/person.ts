@@ -6,7 +6,7 @@ import { isWide, type TenantRole, USER_ROLES, type UserRole } from "../../shared
 import type { UserRow } from "../db/schema/users.ts";
 
 /** A tenant that a person may open, with the role there. */
-export interface PersonTenant {
+interface PersonTenant {
   readonly id: string;
   readonly name: string;
   readonly role: TenantRole;
