@@ -10,8 +10,8 @@ import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-h
 import { z } from "zod";
 import { AuthFailures } from "../../shared/access/auth-failures.ts";
 import { PERSON_HEADER, personOf } from "../../shared/access/console-person.ts";
-import { isReadOnly, isWide } from "../../shared/access/roles.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { isReadOnly, isWide } from "../../shared/fields/roles.ts";
 import { ownPath } from "../../shared/network/own-path.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import { clientAddress } from "../api/client-address.ts";
@@ -20,7 +20,7 @@ import type { Database } from "../db/connect.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
-import type { Person } from "../users/person.ts";
+import type { ConsolePerson } from "../users/person.ts";
 import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
@@ -209,7 +209,8 @@ export function createDashboard(options: DashboardOptions): Hono {
   app.all(`${RELAY}/*`, async (c) => {
     const token = (await tokenOf(c)) ?? "";
     const { method } = c.req;
-    const judge = async (): Promise<Person> => mayCall(token === "" ? null : await sessions.personOf(token), method);
+    const judge = async (): Promise<ConsolePerson> =>
+      mayCall(token === "" ? null : await sessions.personOf(token), method);
     const { id } = await judge();
     return whileAllowed(await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), id), judge);
   });
@@ -276,20 +277,20 @@ export function createDashboard(options: DashboardOptions): Hono {
   }
 
   /** The user of the session; null: nobody has signed in. A disabled user stays signed in, and may do nothing. */
-  async function signedIn(c: Context): Promise<Person | null> {
+  async function signedIn(c: Context): Promise<ConsolePerson | null> {
     const token = await tokenOf(c);
     return token === null ? null : await sessions.personOf(token);
   }
 
   /** The user of the session, who may do what the role allows. Throws DashboardError 401, 403. */
-  async function activeUser(c: Context): Promise<Person> {
+  async function activeUser(c: Context): Promise<ConsolePerson> {
     return active(await signedIn(c));
   }
 
   /** An admin who asks the assistant. Throws DashboardError for everybody else. */
   async function asker(c: Context): Promise<Asker> {
     const token = (await tokenOf(c)) ?? "";
-    const current = async (): Promise<Person> => {
+    const current = async (): Promise<ConsolePerson> => {
       const user = active(token === "" ? null : await sessions.personOf(token));
       if (user.role !== "admin") throw new DashboardError("forbidden");
       return user;
@@ -343,7 +344,7 @@ function refused(c: Context, reason: string): Response {
 }
 
 /** The user of a session. Throws DashboardError when nobody has signed in, or the account may do nothing. */
-function active(user: Person | null): Person {
+function active(user: ConsolePerson | null): ConsolePerson {
   if (user === null) throw new DashboardError("signed_out");
   if (user.status === "pending") throw new DashboardError("account_pending");
   if (user.status !== "active") throw new DashboardError("account_disabled");
@@ -351,7 +352,7 @@ function active(user: Person | null): Person {
 }
 
 /** The same of somebody who calls models: calls cost money, and who only reads spends none. */
-function mayCall(person: Person | null, method: string): Person {
+function mayCall(person: ConsolePerson | null, method: string): ConsolePerson {
   const user = active(person);
   if (isReadOnly(user.role) && method !== "GET") throw new DashboardError("read_only");
   if (!isWide(user.role) && user.tenant_id === null) throw new DashboardError("no_tenant");

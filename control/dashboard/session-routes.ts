@@ -2,11 +2,11 @@
 import type { Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { z } from "zod";
-import { isWide } from "../../shared/access/roles.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { isWide } from "../../shared/fields/roles.ts";
 import { storedId } from "../../shared/schema/common.ts";
 import { parse } from "../kernel/parse.ts";
-import type { Person } from "../users/person.ts";
+import type { ConsolePerson } from "../users/person.ts";
 import type { DashboardEnv } from "./env.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -19,9 +19,9 @@ interface SessionRoutes {
   readonly build: string | null;
   readonly nowMs: () => number;
   /** Null: nobody has signed in. */
-  readonly signedIn: (c: Context) => Promise<Person | null>;
+  readonly signedIn: (c: Context) => Promise<ConsolePerson | null>;
   /** Throws DashboardError 401, 403. */
-  readonly activeUser: (c: Context) => Promise<Person>;
+  readonly activeUser: (c: Context) => Promise<ConsolePerson>;
   readonly jsonOf: (c: Context) => Promise<unknown>;
   readonly onTooLarge: () => never;
 }
@@ -56,6 +56,6 @@ export function sessionRoutes(
 }
 
 /** A person as the own browser may know. */
-export function shownUser({ id, email, name, provider, role, status, tenant_id, tenants, session_id }: Person) {
+export function shownUser({ id, email, name, provider, role, status, tenant_id, tenants, session_id }: ConsolePerson) {
   return { id, email, name, provider, role, status, tenant_id, tenants, session_id };
 }

@@ -8,7 +8,7 @@ import type { Database } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import { sessions, type UserRow, users, userTenants } from "../db/schema/users.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { type Person, personFrom, type TenantGrant } from "../users/person.ts";
+import { type ConsolePerson, personFrom, type TenantGrant } from "../users/person.ts";
 
 /** How long a session lasts, in seconds. */
 export const SESSION_SECS = 12 * 3600;
@@ -46,7 +46,7 @@ export class Sessions {
   }
 
   /** The person as the rows say now; null: there is no such session any more. */
-  async personOf(token: string): Promise<Person | null> {
+  async personOf(token: string): Promise<ConsolePerson | null> {
     const { db, now } = this.#options;
     const at = now();
     const hash = hashOf(token);

@@ -3,8 +3,8 @@
  * applied when somebody signs in, beside what an admin has set by hand.
  */
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
-import { isWide, type TenantRole } from "../../shared/access/roles.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { isWide, type TenantRole } from "../../shared/fields/roles.ts";
 import { createGroupGrantSchema, type GroupGrant, groupGrantSchema } from "../../shared/schema/group-grant.ts";
 import type { Transaction } from "../db/connect.ts";
 import { groupGrants, type UserRow, users, userTenants } from "../db/schema/users.ts";

@@ -2,7 +2,7 @@
  * What a person may see and do now (docs/rules/users.md#roles): what an admin set and what the provider's groups gave add
  * up, and the stronger role counts. Pure.
  */
-import { isWide, type TenantRole, USER_ROLES, type UserRole } from "../../shared/access/roles.ts";
+import { isWide, type TenantRole, USER_ROLES, type UserRole } from "../../shared/fields/roles.ts";
 import type { UserRow } from "../db/schema/users.ts";
 
 /** A tenant that a person may open, with the role there. */
@@ -13,7 +13,7 @@ interface PersonTenant {
 }
 
 /** A user with the role and the tenant that count in a session. */
-export interface Person extends UserRow {
+export interface ConsolePerson extends UserRow {
   /** Of the session. */
   readonly session_id: string;
   /** All that the person may open, by name; empty for who sees every tenant. */
@@ -36,7 +36,7 @@ export function personFrom(
   user: UserRow,
   grants: readonly TenantGrant[],
   { id, chosen }: { readonly id: string; readonly chosen: string | null },
-): Person {
+): ConsolePerson {
   const wide = strongest([user.role, ...(user.group_role === null ? [] : [user.group_role])]);
   if (isWide(wide)) return { ...user, role: wide, tenant_id: null, session_id: id, tenants: [] };
   const own = user.role as TenantRole;

@@ -2,9 +2,9 @@
  * The fields of a person who signs in to the console (docs/rules/users.md#identity).
  */
 import * as z from "zod";
-import { USER_ROLES, WIDE_ROLES } from "../access/roles.ts";
 import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
+import { USER_ROLES, WIDE_ROLES } from "./roles.ts";
 
 export const USER_STATUSES = ["pending", "active", "disabled"] as const;
 

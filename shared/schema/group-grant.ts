@@ -1,7 +1,7 @@
 /** What groups of sign-in providers give, on the Management API (docs/rules/users.md#groups). */
 import * as z from "zod";
-import { isWide, USER_ROLES } from "../access/roles.ts";
 import { shownTime } from "../fields/common-fields.ts";
+import { isWide, USER_ROLES } from "../fields/roles.ts";
 import { oneOf, requiredText, storedId } from "./common.ts";
 
 const GROUP_MAX = 256;

@@ -1,7 +1,7 @@
 /** Invitations to the console, on the Management API (docs/rules/users.md#invitations). */
 import * as z from "zod";
-import { isWide, USER_ROLES, type UserRole } from "../access/roles.ts";
 import { shownTime } from "../fields/common-fields.ts";
+import { isWide, USER_ROLES, type UserRole } from "../fields/roles.ts";
 import { mailAddress, oneOf, storedId, whole } from "./common.ts";
 
 /** The audit log names a person by the email. */

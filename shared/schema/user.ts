@@ -2,8 +2,8 @@
  * People who sign in to the console, on the Management API: record, filters and body (docs/rules/users.md).
  */
 import * as z from "zod";
-import { TENANT_ROLES, USER_ROLES } from "../access/roles.ts";
 import { recordShape } from "../fields/field-table.ts";
+import { TENANT_ROLES, USER_ROLES } from "../fields/roles.ts";
 import { USER_FIELDS, USER_STATUSES } from "../fields/user-fields.ts";
 import { oneOf, queryText, revField, storedId } from "./common.ts";
 

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { USER_ROLES } from "../../../shared/access/roles.ts";
+import { USER_ROLES } from "../../../shared/fields/roles.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import type { ApiError } from "../../data/api-error.ts";
 import { fieldsOf, ifMatch } from "../../data/untyped.ts";

@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { useState } from "react";
-import { TENANT_ROLES, type TenantRole } from "../../../shared/access/roles.ts";
+import { TENANT_ROLES, type TenantRole } from "../../../shared/fields/roles.ts";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";

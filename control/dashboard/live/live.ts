@@ -4,12 +4,12 @@
  * token is added here and never leaves the server.
  */
 import { Buffer } from "node:buffer";
-import { isReadOnly, isWide } from "../../../shared/access/roles.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { isReadOnly, isWide } from "../../../shared/fields/roles.ts";
 import type { LiveRoute } from "../../api/access.ts";
 import { userCredential } from "../../api/guard.ts";
 import { SharedReads } from "../../kernel/shared-reads.ts";
-import type { Person } from "../../users/person.ts";
+import type { ConsolePerson } from "../../users/person.ts";
 import { DashboardError } from "../dashboard-error.ts";
 import { type MatchedRoute, managementPath, type RouteFinder, routeFinder } from "./live-path.ts";
 
@@ -35,7 +35,7 @@ export interface LiveOptions {
 }
 
 /** A person, with what counts in the session. */
-type LivePerson = Pick<Person, "id" | "email" | "role" | "tenant_id">;
+type LivePerson = Pick<ConsolePerson, "id" | "email" | "role" | "tenant_id">;
 
 /** Who sends a request, and from where; a null address is not known. */
 interface Caller {

@@ -1,6 +1,6 @@
 /** What each role reaches in the console, route by route (docs/rules/users.md#roles). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { UserRole } from "../../../shared/access/roles.ts";
+import type { UserRole } from "../../../shared/fields/roles.ts";
 import type { ApiKey, CreatedKey } from "../../../shared/schema/api-key.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import type { User } from "../../../shared/schema/user.ts";

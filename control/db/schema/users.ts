@@ -4,7 +4,7 @@
  */
 import { sql } from "drizzle-orm";
 import { jsonb, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import type { TenantRole, UserRole, WideRole } from "../../../shared/access/roles.ts";
+import type { TenantRole, UserRole, WideRole } from "../../../shared/fields/roles.ts";
 import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";
 import { fieldColumns, idColumn, instant, NOW, revColumn, timeColumns } from "./columns.ts";
 
