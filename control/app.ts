@@ -38,6 +38,7 @@ import { budgetRoutes } from "./tenants/budget-routes.ts";
 import { tenantRoutes } from "./tenants/tenant-routes.ts";
 import type { AnalyticsStore } from "./usage/analytics/store.ts";
 import { usageRoutes } from "./usage/usage-routes.ts";
+import { accessRoutes } from "./users/access-routes.ts";
 import { userRoutes } from "./users/user-routes.ts";
 
 /** What the routes need, of the kernel and of single capabilities. */
@@ -78,6 +79,7 @@ export function createApp(deps: AppDeps): Api {
   infrastructureSettingsRoutes(app, deps);
   backupRoutes(app, deps);
   userRoutes(app);
+  accessRoutes(app);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);
     const error = methods.length === 0 ? new GatewayError("not_found") : notAllowed(methods);

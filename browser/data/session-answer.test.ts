@@ -11,6 +11,11 @@ const ANN = {
   role: "user",
   status: "active",
   tenant_id: "t-1",
+  tenants: [
+    { id: "t-1", name: "one" },
+    { id: "t-2", name: "two" },
+  ],
+  session_id: "s-1",
 };
 
 it("reads what the server says", () => {
@@ -21,9 +26,22 @@ it("reads what the server says", () => {
     proxy_base_url: "http://localhost:8080",
     grafana_url: "https://grafana.example.org/metrics",
   };
-  expect(sessionOf(session)).toEqual(session);
+  expect(sessionOf({ ...session, group_providers: ["corp"] })).toEqual({
+    ...session,
+    user: { ...ANN, grantedRole: "user", isReadOnly: false },
+    groupProviders: ["corp"],
+  });
   expect(sessionOf({ ...session, grafana_url: "javascript:alert(1)" }).grafana_url).toBeNull();
   expect(sessionOf({ user: null, providers: [], build: null }).user).toBeNull();
+});
+
+it.each([
+  ["admin", "admin", false],
+  ["auditor", "admin", true],
+  ["user", "user", false],
+  ["viewer", "user", true],
+])("shows the role %s the pages of a %s; read only: %s", (granted, role, isReadOnly) => {
+  expect(userOf({ ...ANN, role: granted })).toMatchObject({ role, grantedRole: granted, isReadOnly });
 });
 
 it.each([

@@ -21,7 +21,8 @@ export const sessionQuery = queryOptions<Session, ApiError>({
     const body = await answered(await send(new Request(new URL("/api/session", location.origin), { signal })));
     learnServerTime(fieldsOf(body)["now_ms"]);
     const session = sessionOf(body);
-    expectPerson(session.user);
+    const { user } = session;
+    expectPerson(user === null ? null : { ...user, role: user.grantedRole });
     return session;
   },
   retry: retries,
@@ -38,6 +39,11 @@ export async function signInLocal(credentials: {
   const user = userOf(fieldsOf(await answered(response))["user"]);
   if (user === null) throw notUnderstood(response.status);
   return user;
+}
+
+/** Chooses the tenant that this session shows, of a person with several. Throws ApiError 404. */
+export async function chooseTenant(tenantId: string): Promise<void> {
+  await answered(await post("/api/session/tenant", { tenant_id: tenantId }));
 }
 
 /** Ends the session on the server. */

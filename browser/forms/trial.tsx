@@ -34,7 +34,7 @@ export function Trial<T>({ label, note, isDisabled = false, run, children }: Tri
     <Stack>
       {note !== undefined && <p>{note}</p>}
       <Row>
-        <Button isBusy={isBusy} disabled={isDisabled} onClick={() => void start()}>
+        <Button writes isBusy={isBusy} disabled={isDisabled} onClick={() => void start()}>
           {label}
         </Button>
       </Row>

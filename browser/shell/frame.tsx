@@ -17,9 +17,11 @@ import { applyTheme, storedTheme, THEMES, type Theme } from "./theme.ts";
 const text = texts("shell", shellTexts);
 const pageName = texts("pages", pageTexts);
 const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
+const OwnSessions = lazy(async () => ({ default: (await import("./own-sessions.tsx")).OwnSessions }));
+const TenantSwitch = lazy(async () => ({ default: (await import("./tenant-switch.tsx")).TenantSwitch }));
 const ShortcutList = lazy(async () => ({ default: (await import("./shortcut-list.tsx")).ShortcutList }));
 
-type Over = "palette" | "shortcuts" | null;
+type Over = "palette" | "shortcuts" | "sessions" | null;
 
 /** Navigation, search and account around a page. */
 export function Frame({
@@ -82,12 +84,21 @@ export function Frame({
               {text("search")} <kbd>{isMac() ? "⌘K" : "Ctrl K"}</kbd>
             </Button>
           )}
-          <Account email={user.email} onShortcuts={() => setOver("shortcuts")} />
+          {user.tenants.length > 1 && (
+            <Suspense fallback={null}>
+              <TenantSwitch user={user} />
+            </Suspense>
+          )}
+          <Account
+            email={user.email}
+            onSessions={isIn ? () => setOver("sessions") : null}
+            onShortcuts={() => setOver("shortcuts")}
+          />
         </div>
       </header>
       {isIn && (
         <nav className={classes["nav"]} aria-label={text("navigation")} data-open={isOpen}>
-          {navigationOf(user.role).map((group) => (
+          {navigationOf(user).map((group) => (
             <ul key={group[0]?.to}>
               {group.map(({ to, text: id, icon: Icon }) => (
                 <li key={to}>
@@ -111,7 +122,8 @@ export function Frame({
         {children}
       </main>
       <Suspense fallback={null}>
-        {over === "palette" && <Palette role={user.role} onClose={() => setOver(null)} />}
+        {over === "palette" && <Palette user={user} onClose={() => setOver(null)} />}
+        {over === "sessions" && <OwnSessions user={user} onClose={() => setOver(null)} />}
         {over === "shortcuts" && <ShortcutList onClose={() => setOver(null)} />}
       </Suspense>
     </div>
@@ -119,7 +131,15 @@ export function Frame({
 }
 
 /** Who has signed in, the appearance, and the way out. */
-function Account({ email, onShortcuts }: { readonly email: string; readonly onShortcuts: () => void }) {
+function Account({
+  email,
+  onSessions,
+  onShortcuts,
+}: {
+  readonly email: string;
+  readonly onSessions: (() => void) | null;
+  readonly onShortcuts: () => void;
+}) {
   const signOut = useSignOut();
   const [theme, setTheme] = useState(storedTheme);
   const id = useId();
@@ -147,6 +167,11 @@ function Account({ email, onShortcuts }: { readonly email: string; readonly onSh
         <Button tone="quiet" popoverTarget={id} popoverTargetAction="hide" onClick={onShortcuts}>
           {text("shortcuts")}
         </Button>
+        {onSessions !== null && (
+          <Button tone="quiet" popoverTarget={id} popoverTargetAction="hide" onClick={onSessions}>
+            {text("sessions")}
+          </Button>
+        )}
         <Button onClick={() => void signOut()}>{text("signOut")}</Button>
       </div>
     </>

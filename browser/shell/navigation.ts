@@ -30,6 +30,8 @@ interface NavigationEntry {
   readonly icon: LucideIcon;
   /** Who sees it. */
   readonly roles: readonly ("admin" | "user")[];
+  /** Nobody who can only read has anything to do there. */
+  readonly writes?: boolean;
 }
 
 /** Groups, which are set apart: traffic, what serves it, who sends it, what calls by hand, the gateway itself. */
@@ -57,9 +59,9 @@ const NAVIGATION = [
     { to: "/users", text: "users", icon: UserCog, roles: ["admin"] },
   ],
   [
-    { to: "/playground", text: "playground", icon: MessagesSquare, roles: ["admin", "user"] },
+    { to: "/playground", text: "playground", icon: MessagesSquare, roles: ["admin", "user"], writes: true },
     { to: "/portal/guide", text: "portalGuide", icon: BookOpen, roles: ["user"] },
-    { to: "/assistant", text: "assistant", icon: Bot, roles: ["admin"] },
+    { to: "/assistant", text: "assistant", icon: Bot, roles: ["admin"], writes: true },
   ],
   [
     { to: "/audit", text: "audit", icon: History, roles: ["admin"] },
@@ -67,10 +69,17 @@ const NAVIGATION = [
   ],
 ] as const satisfies readonly (readonly NavigationEntry[])[];
 
+/** What decides over where a person can go. */
+interface Viewer {
+  readonly role: "admin" | "user";
+  readonly isReadOnly: boolean;
+}
+
 type Entry = (typeof NAVIGATION)[number][number];
 
-/** What a role can go to, by groups that are set apart; no group is empty. */
-export function navigationOf(role: "admin" | "user"): readonly (readonly Entry[])[] {
-  const mayGo = ({ roles }: NavigationEntry): boolean => roles.includes(role);
+/** What a person can go to, by groups that are set apart; no group is empty. */
+export function navigationOf({ role, isReadOnly }: Viewer): readonly (readonly Entry[])[] {
+  const mayGo = ({ roles, writes }: NavigationEntry): boolean =>
+    roles.includes(role) && !(isReadOnly && writes === true);
   return NAVIGATION.map((group) => group.filter(mayGo)).filter((group) => group.length > 0);
 }

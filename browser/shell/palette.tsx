@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
 import { read } from "../data/reads.ts";
+import type { SessionUser } from "../data/session.ts";
 import { pageTexts } from "../messages/en/pages.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
@@ -20,9 +21,9 @@ interface Target extends Option {
 }
 
 /** Goes to a page, a tenant, a model or a request by typing. */
-export function Palette({ role, onClose }: { readonly role: "admin" | "user"; readonly onClose: () => void }) {
+export function Palette({ user, onClose }: { readonly user: SessionUser; readonly onClose: () => void }) {
   const [typed, setTyped] = useState("");
-  const { targets, isFailed } = useTargets(role, useDeferredValue(typed.trim()), onClose);
+  const { targets, isFailed } = useTargets(user, useDeferredValue(typed.trim()), onClose);
   const { at, setAt, move } = useOptionPosition(targets.length);
   const listId = useId();
   const type = (value: string): void => {
@@ -78,12 +79,12 @@ export function Palette({ role, onClose }: { readonly role: "admin" | "user"; re
 
 /** Where one can go with what was typed; `isFailed`: tenants or models could not be searched, so that there may be more. */
 function useTargets(
-  role: "admin" | "user",
+  user: SessionUser,
   typed: string,
   onClose: () => void,
 ): { readonly targets: readonly Target[]; readonly isFailed: boolean } {
   const navigate = useNavigate();
-  const searches = role === "admin" && typed.length > 1;
+  const searches = user.role === "admin" && typed.length > 1;
   const tenants = useQuery(
     read("/api/v1/tenants", { params: { query: { q: typed, limit: String(FOUND_MAX) } } }, { enabled: searches }),
   );
@@ -94,7 +95,7 @@ function useTargets(
     onClose();
     void to();
   };
-  const pages = navigationOf(role)
+  const pages = navigationOf(user)
     .flat()
     .map(
       (entry): Target => ({

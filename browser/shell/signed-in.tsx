@@ -6,6 +6,7 @@ import { forgetPrivate } from "../data/private-storage.ts";
 import { type SessionUser, sessionQuery } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
+import { ReadOnly } from "../ui/read-only.ts";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { AskingBeforeLoss } from "./asking-before-loss.tsx";
 import { Frame } from "./frame.tsx";
@@ -48,12 +49,14 @@ export function SignedIn() {
   if (shown === null) return <Navigate to="/sign-in" search={{ return_to: href }} replace />;
   return (
     <CurrentUser value={shown}>
-      <AskingBeforeLoss>
-        <Frame user={shown} build={session.data.build}>
-          <Admitted user={shown} />
-        </Frame>
-        <Suspense fallback={null}>{user === null && <SessionEnded session={session.data} />}</Suspense>
-      </AskingBeforeLoss>
+      <ReadOnly value={shown.isReadOnly}>
+        <AskingBeforeLoss>
+          <Frame user={shown} build={session.data.build}>
+            <Admitted user={shown} />
+          </Frame>
+          <Suspense fallback={null}>{user === null && <SessionEnded session={session.data} />}</Suspense>
+        </AskingBeforeLoss>
+      </ReadOnly>
     </CurrentUser>
   );
 }
@@ -68,12 +71,22 @@ function mayNotKnow(now: SessionUser, before: SessionUser): boolean {
   return before.role === "admin" || (before.tenant_id !== null && before.tenant_id !== now.tenant_id);
 }
 
+/** Pages on which there is nothing but what changes or costs something. */
+const FOR_WRITERS: ReadonlySet<string> = new Set(["/playground", "/assistant", "/deployments/new"]);
+
 function Admitted({ user }: { readonly user: SessionUser }) {
   const { email } = user;
+  const { pathname } = useLocation();
   if (user.status === "pending") return <Empty title={text("pendingTitle")}>{text("pendingText", { email })}</Empty>;
   if (user.status === "disabled") return <Empty title={text("disabledTitle")}>{text("disabledText", { email })}</Empty>;
   if (user.role === "user" && user.tenant_id === null)
     return <Empty title={text("noTenantTitle")}>{text("noTenantText", { email })}</Empty>;
+  if (user.isReadOnly && FOR_WRITERS.has(pathname))
+    return (
+      <Empty title={text("forbiddenTitle")} action={<Link to="/">{text("backToStart")}</Link>}>
+        {text("readOnlyText")}
+      </Empty>
+    );
   return <Outlet />;
 }
 

@@ -134,6 +134,14 @@ describe("what browsers may call", () => {
     expect(bound).toHaveLength(Object.keys(OF_USERS).length);
   });
 
+  it("is for the person whom it is about too, of these", () => {
+    expect(routes.filter(({ isOwn }) => isOwn).map(nameOf)).toEqual([
+      "GET /users/{id}/sessions",
+      "DELETE /users/{id}/sessions",
+      "DELETE /users/{id}/sessions/{session_id}",
+    ]);
+  });
+
   it("is the same before a Management API in another process", () => {
     expect(managementLiveRoutes().map(nameOf)).toEqual(routes.map(nameOf));
   });

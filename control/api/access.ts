@@ -31,6 +31,10 @@ interface BrowserAccess {
   readonly fields?: readonly string[];
   /** The switches that a user must not turn on in a body. */
   readonly refused?: readonly string[];
+  /** The first parameter of the path is a person, who may call it too, whatever the role: it is about the own account. */
+  readonly isOwn?: true;
+  /** The answer has secrets, even if sealed: of those who see every tenant, only admins get it. */
+  readonly hasSecrets?: true;
   /** Every open page reads it again and again: the requests of one second share an answer. */
   readonly shared?: true;
 }

@@ -16,6 +16,7 @@ export function backupRoutes(app: Api, deps: ApiDeps): void {
     path: "/api/v1/backup/export",
     summary: "Download the whole configuration as one file",
     tag,
+    access: { hasSecrets: true },
     answer: backupSchema,
     handler: async ({ ctx }) => await exportBackup(ctx, deps.version.version),
   });

@@ -11,16 +11,16 @@ import { z } from "zod";
 import { AuthFailures } from "../../shared/access/auth-failures.ts";
 import { PERSON_HEADER, personOf } from "../../shared/access/console-person.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { isReadOnly, isWide } from "../../shared/fields/roles.ts";
 import { ownPath } from "../../shared/network/own-path.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import { clientAddress } from "../api/client-address.ts";
 import { type Asker, Assistant, AssistantOff, ProposalUnusable } from "../assistant/assistant.ts";
 import type { Database } from "../db/connect.ts";
-import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
-import { userRecord } from "../users/user-record.ts";
+import type { ConsolePerson } from "../users/person.ts";
 import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
@@ -28,6 +28,8 @@ import { Live, type LiveOptions } from "./live/live.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { isOriginAllowed, ownOrigin } from "./origins.ts";
 import { Relay } from "./relay.ts";
+import { shortAddress, shortAgent } from "./session-origin.ts";
+import { sessionRoutes, shownUser } from "./session-routes.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
 import { isLoopbackAddress, loopbackUser } from "./sign-in/loopback-user.ts";
@@ -35,6 +37,7 @@ import { EmailNotVerified, OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
 import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
 import { signInBreakGlass, signInIdentity } from "./users.ts";
+import { whileAllowed } from "./while-allowed.ts";
 
 const SESSION_COOKIE = "gateway_session";
 const SIGN_IN_COOKIE = "gateway_sign_in";
@@ -114,17 +117,15 @@ export function createDashboard(options: DashboardOptions): Hono {
     },
   );
 
-  app.get("/api/session", async (c) => {
-    const user = await signedIn(c);
-    const isActive = user?.status === "active";
-    return c.json({
-      user: user === null ? null : shownUser(user),
-      providers: env.providers.map(({ id, name }) => ({ id, name })),
-      proxy_base_url: isActive ? env.proxyBaseUrl : null,
-      grafana_url: isActive && user.role === "admin" ? env.grafanaUrl : null,
-      build: assets?.build ?? null,
-      now_ms: nowMs(),
-    });
+  sessionRoutes(app, {
+    env,
+    sessions,
+    build: assets?.build ?? null,
+    nowMs,
+    signedIn,
+    activeUser,
+    jsonOf,
+    onTooLarge: tooLarge,
   });
 
   app.post(SIGN_IN_PATH, bodyLimit({ maxSize: SIGN_IN_BODY_MAX_BYTES, onError: tooLarge }), async (c) => {
@@ -141,12 +142,12 @@ export function createDashboard(options: DashboardOptions): Hono {
       throw new DashboardError("sign_in_failed");
     }
     attempts.succeeded(guesser);
-    const user = await signInBreakGlass(db, env.adminEmail, now());
-    await begin(c, user);
+    const { id } = await signInBreakGlass(db, env.adminEmail, now());
+    const person = await sessions.personOf(await begin(c, id));
     const known = KNOWN_BROWSER + Buffer.from(options.randomBytes(16)).toString("base64url");
     const rules = { ...cookieRules(c), path: SIGN_IN_PATH, maxAge: KNOWN_BROWSER_SECS };
     await setSignedCookie(c, KNOWN_BROWSER_COOKIE, known, env.sessionSecret, rules);
-    return c.json({ user: shownUser(user) });
+    return c.json({ user: person === null ? null : shownUser(person) });
   });
 
   app.get("/auth/oidc/:provider", async (c) => {
@@ -174,9 +175,13 @@ export function createDashboard(options: DashboardOptions): Hono {
       const state = await states.take(sealed);
       if (state === null || state.provider !== c.req.param("provider")) return refused(c, "sign_in_expired");
       const identity = await providerOf(c).arrive(came, state);
-      const signed = await signInIdentity(db, identity, { reserved: env.adminEmail, now: now() });
+      const signed = await signInIdentity(db, identity, {
+        reserved: env.adminEmail,
+        now: now(),
+        address: addressOf(c) ?? "",
+      });
       if (signed.kind === "refused") return refused(c, signed.reason);
-      await begin(c, signed.user);
+      await begin(c, signed.user.id);
       return c.redirect(state.returnTo);
     } catch (error) {
       log.warn({ event: "sign_in_failed", provider: c.req.param("provider"), reason: rootCause(error) });
@@ -202,9 +207,12 @@ export function createDashboard(options: DashboardOptions): Hono {
   });
 
   app.all(`${RELAY}/*`, async (c) => {
-    const user = await activeUser(c);
-    if (user.role === "user" && user.tenant_id === null) throw new DashboardError("no_tenant");
-    return await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), user.id);
+    const token = (await tokenOf(c)) ?? "";
+    const { method } = c.req;
+    const judge = async (): Promise<ConsolePerson> =>
+      mayCall(token === "" ? null : await sessions.personOf(token), method);
+    const { id } = await judge();
+    return whileAllowed(await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), id), judge);
   });
 
   app.get("/api/assistant", async (c) => c.json(await assistant.state((await asker(c)).user)));
@@ -259,29 +267,31 @@ export function createDashboard(options: DashboardOptions): Hono {
   });
   return app;
 
-  async function begin(c: Context, user: UserRow): Promise<void> {
+  async function begin(c: Context, userId: string): Promise<string> {
     const before = await tokenOf(c);
     if (before !== null) await sessions.end(before);
-    const token = await sessions.begin(user.id);
+    const from = { address: shortAddress(addressOf(c)), agent: shortAgent(c.req.header("user-agent")) };
+    const token = await sessions.begin(userId, from);
     await setSignedCookie(c, SESSION_COOKIE, token, env.sessionSecret, { ...cookieRules(c), maxAge: SESSION_SECS });
+    return token;
   }
 
   /** The user of the session; null: nobody has signed in. A disabled user stays signed in, and may do nothing. */
-  async function signedIn(c: Context): Promise<UserRow | null> {
+  async function signedIn(c: Context): Promise<ConsolePerson | null> {
     const token = await tokenOf(c);
-    return token === null ? null : await sessions.userOf(token);
+    return token === null ? null : await sessions.personOf(token);
   }
 
   /** The user of the session, who may do what the role allows. Throws DashboardError 401, 403. */
-  async function activeUser(c: Context): Promise<UserRow> {
+  async function activeUser(c: Context): Promise<ConsolePerson> {
     return active(await signedIn(c));
   }
 
   /** An admin who asks the assistant. Throws DashboardError for everybody else. */
   async function asker(c: Context): Promise<Asker> {
     const token = (await tokenOf(c)) ?? "";
-    const current = async (): Promise<UserRow> => {
-      const user = active(token === "" ? null : await sessions.userOf(token));
+    const current = async (): Promise<ConsolePerson> => {
+      const user = active(token === "" ? null : await sessions.personOf(token));
       if (user.role !== "admin") throw new DashboardError("forbidden");
       return user;
     };
@@ -334,21 +344,24 @@ function refused(c: Context, reason: string): Response {
 }
 
 /** The user of a session. Throws DashboardError when nobody has signed in, or the account may do nothing. */
-function active(user: UserRow | null): UserRow {
+function active(user: ConsolePerson | null): ConsolePerson {
   if (user === null) throw new DashboardError("signed_out");
   if (user.status === "pending") throw new DashboardError("account_pending");
   if (user.status !== "active") throw new DashboardError("account_disabled");
   return user;
 }
 
+/** The same of somebody who calls models: calls cost money, and who only reads spends none. */
+function mayCall(person: ConsolePerson | null, method: string): ConsolePerson {
+  const user = active(person);
+  if (isReadOnly(user.role) && method !== "GET") throw new DashboardError("read_only");
+  if (!isWide(user.role) && user.tenant_id === null) throw new DashboardError("no_tenant");
+  return user;
+}
+
 function assistantRefusal(error: unknown): DashboardError | null {
   if (error instanceof AssistantOff) return new DashboardError("assistant_off");
   return error instanceof ProposalUnusable ? new DashboardError("proposal_unusable") : null;
-}
-
-function shownUser(row: UserRow) {
-  const { id, email, name, provider, role, status, tenant_id } = userRecord(row);
-  return { id, email, name, provider, role, status, tenant_id };
 }
 
 /** The path as it stands in the address, nothing of it decoded. */

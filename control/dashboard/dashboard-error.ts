@@ -8,6 +8,7 @@ export const DASHBOARD_ERRORS = {
   account_pending: { status: 403, message: "an admin has not approved this account yet" },
   account_disabled: { status: 403, message: "this account is disabled" },
   no_tenant: { status: 403, message: "this account has no tenant" },
+  read_only: { status: 403, message: "this account can only read" },
   forbidden: { status: 403, message: "this account is not allowed to do this" },
   origin_not_allowed: { status: 403, message: "the Origin header is missing or from another site" },
   host_not_allowed: {

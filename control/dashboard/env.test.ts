@@ -38,6 +38,7 @@ describe("the console's variables", () => {
           clientSecret: "s",
           scopes: "openid email profile",
           allowUnverifiedEmail: false,
+          groupsClaim: null,
         },
       ],
     });

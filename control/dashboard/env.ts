@@ -21,6 +21,8 @@ export interface OidcProvider {
   readonly scopes: string;
   /** Whether an email counts that the provider does not call verified. */
   readonly allowUnverifiedEmail: boolean;
+  /** The claim that names the groups of who signs in; null: the provider's groups give nothing. */
+  readonly groupsClaim: string | null;
 }
 
 export interface DashboardEnv {
@@ -89,22 +91,24 @@ const providersSchema = z
         .refine((scopes) => scopes.split(/\s+/).includes("openid"))
         .default("openid email profile"),
       allow_unverified_email: z.boolean().default(false),
+      groups_claim: shortText(200).optional(),
     }),
   )
   .refine((providers) => new Set(providers.map(({ id }) => id)).size === providers.length);
 
 const PROVIDERS =
-  "must be a JSON array of {id (a-z 0-9 -, not local), name, issuer (https), client_id, client_secret, scopes with openid, allow_unverified_email}, each id once";
+  "must be a JSON array of {id (a-z 0-9 -, not local), name, issuer (https), client_id, client_secret, scopes with openid, allow_unverified_email, groups_claim}, each id once";
 
 const providers = envText("[]").transform((text, context): readonly OidcProvider[] => {
   const given = jsonOf(text);
   const parsed = providersSchema.safeParse(given);
   if (parsed.success)
-    return parsed.data.map(({ client_id, client_secret, allow_unverified_email, ...rest }) => ({
+    return parsed.data.map(({ client_id, client_secret, allow_unverified_email, groups_claim = null, ...rest }) => ({
       ...rest,
       clientId: client_id,
       clientSecret: client_secret,
       allowUnverifiedEmail: allow_unverified_email,
+      groupsClaim: groups_claim,
     }));
   context.addIssue({ code: "custom", message: `${PROVIDERS}${wrongMember(given, parsed.error)}` });
   return z.NEVER;

@@ -3,15 +3,19 @@
  * it. What its user may do is read with every request.
  */
 import { createHash } from "node:crypto";
-import { and, eq, getTableColumns, gt, lte } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, lte, sql } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";
-import { sessions, type UserRow, users } from "../db/schema/users.ts";
+import { tenants } from "../db/schema/tenancy.ts";
+import { sessions, type UserRow, users, userTenants } from "../db/schema/users.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { type ConsolePerson, personFrom, type TenantGrant } from "../users/person.ts";
 
 /** How long a session lasts, in seconds. */
 export const SESSION_SECS = 12 * 3600;
 
 const TOKEN_BYTES = 32;
+/** How exactly it is known when a session was used last. */
+const SEEN_EVERY_MS = 60_000;
 
 /** What sessions need from outside. */
 interface SessionsOptions {
@@ -27,33 +31,65 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Begins a session of a user; the result is its token. Removes the sessions that are over. */
-  async begin(userId: string): Promise<string> {
+  /** Begins a session of a user; the result is its token. Removes the sessions that are over. `from`: as it is shown. */
+  async begin(userId: string, from: { readonly address: string; readonly agent: string }): Promise<string> {
     const { db, now, randomBytes } = this.#options;
     const token = Buffer.from(randomBytes(TOKEN_BYTES)).toString("base64url");
     const at = now();
     await withDatabaseErrors(async () => {
       await db.delete(sessions).where(lte(sessions.expires_at, at));
       const expires_at = new Date(at.getTime() + SESSION_SECS * 1000);
-      await db.insert(sessions).values({ token_hash: hashOf(token), user_id: userId, expires_at });
+      const session = { token_hash: hashOf(token), user_id: userId, expires_at, created_at: at, last_seen_at: at };
+      await db.insert(sessions).values({ ...session, ...from });
     });
     return token;
   }
 
-  /** The user as the row says now; null: there is no such session any more. */
-  async userOf(token: string): Promise<UserRow | null> {
+  /** The person as the rows say now; null: there is no such session any more. */
+  async personOf(token: string): Promise<ConsolePerson | null> {
     const { db, now } = this.#options;
-    const current = and(eq(sessions.token_hash, hashOf(token)), gt(sessions.expires_at, now()));
-    const [user] = await withDatabaseErrors(async () =>
-      db.select(getTableColumns(users)).from(sessions).innerJoin(users, eq(users.id, sessions.user_id)).where(current),
+    const at = now();
+    const hash = hashOf(token);
+    const current = and(eq(sessions.token_hash, hash), gt(sessions.expires_at, at));
+    return await withDatabaseErrors(async () => {
+      const [row] = await db
+        .select({ user: getTableColumns(users), session: getTableColumns(sessions) })
+        .from(sessions)
+        .innerJoin(users, eq(users.id, sessions.user_id))
+        .where(current);
+      if (row === undefined) return null;
+      const { user, session } = row;
+      if (at.getTime() - session.last_seen_at.getTime() >= SEEN_EVERY_MS)
+        await db.update(sessions).set({ last_seen_at: at }).where(eq(sessions.token_hash, hash));
+      const grants = user.status === "active" ? await this.#grantsOf(user) : [];
+      return personFrom(user, grants, { id: session.id, chosen: session.tenant_id });
+    });
+  }
+
+  /** Chooses the tenant that a session shows. */
+  async choose(sessionId: string, tenantId: string): Promise<void> {
+    await withDatabaseErrors(async () =>
+      this.#options.db.update(sessions).set({ tenant_id: tenantId }).where(eq(sessions.id, sessionId)),
     );
-    return user ?? null;
   }
 
   async end(token: string): Promise<void> {
     await withDatabaseErrors(async () =>
       this.#options.db.delete(sessions).where(eq(sessions.token_hash, hashOf(token))),
     );
+  }
+
+  /** The tenants of a user, by name. */
+  async #grantsOf({ id, tenant_id }: UserRow): Promise<readonly TenantGrant[]> {
+    const { db } = this.#options;
+    return await db
+      .select({ id: tenants.id, name: tenants.name, role: userTenants.role })
+      .from(tenants)
+      .leftJoin(userTenants, and(eq(userTenants.tenant_id, tenants.id), eq(userTenants.user_id, id)))
+      .where(
+        sql`${tenants.id} IN (SELECT ${userTenants.tenant_id} FROM ${userTenants} WHERE ${userTenants.user_id} = ${id} UNION ALL SELECT ${tenant_id}::uuid)`,
+      )
+      .orderBy(tenants.name);
   }
 }
 

@@ -143,8 +143,8 @@ describe("a person from a provider", () => {
   it.each<[string, unknown, string]>([
     ["status", "approved", "must be one of pending, active, disabled"],
     ["status", null, "must be one of pending, active, disabled"],
-    ["role", "owner", "must be one of admin, user"],
-    ["role", { toString: 1 }, "must be one of admin, user"],
+    ["role", "owner", "must be one of admin, auditor, user, viewer"],
+    ["role", { toString: 1 }, "must be one of admin, auditor, user, viewer"],
     ["tenant_id", "t", "must be a UUID"],
     ["tenant_id", ["7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e"], "must be a UUID"],
     ["tenant_id", "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e", "is not a tenant"],

@@ -17,10 +17,14 @@ afterAll(async () => {
 
 const somebody = (): Identity => {
   const subject = randomUUID();
-  return { provider: "oidc", subject, email: `${subject}@example.org`, name: "Ann" };
+  return { provider: "oidc", subject, email: `${subject}@example.org`, isEmailVerified: true, name: "Ann", groups: [] };
 };
 const signIn = async (identity: Identity): Promise<User> => {
-  const signedIn = await signInIdentity(control.connection.db, identity, { reserved: "", now: new Date() });
+  const signedIn = await signInIdentity(control.connection.db, identity, {
+    reserved: "",
+    now: new Date(),
+    address: "",
+  });
   if (signedIn.kind === "refused") throw new Error(signedIn.reason);
   return await read(signedIn.user.id);
 };

@@ -2,18 +2,20 @@
  * The rows of people who sign in (docs/rules/users.md#identity). An identity is a provider and its subject: an email is
  * only a label, and the same email from another identity is refused, never linked.
  */
-import { and, count, eq, ne, not, or, sql } from "drizzle-orm";
+import { and, eq, ne, not, or, sql } from "drizzle-orm";
 import { mailAddress } from "../../shared/schema/common.ts";
+import { USER_EMAIL_MAX } from "../../shared/schema/invitation.ts";
 import { oneLine } from "../../shared/text/printable.ts";
 import type { Database, Transaction } from "../db/connect.ts";
+import { auditLog } from "../db/schema/journal.ts";
 import { type UserRow, users } from "../db/schema/users.ts";
 import { isUniqueViolation, withDatabaseErrors } from "../kernel/database-errors.ts";
+import { applyGranted, type Granted, givesAny, grantedBy } from "../users/group-grants.ts";
+import { isInvited, takeInvitation } from "../users/invitations.ts";
 import { LOCAL_PROVIDER } from "../users/user-record.ts";
 
 /** Users that wait for approval: whoever has an account at a public provider could otherwise fill the table. */
 const PENDING_MAX = 1000;
-/** The audit log names a person by the email. */
-const EMAIL_MAX = 256;
 const NAME_MAX = 200;
 
 /** Who a provider says has signed in. */
@@ -21,7 +23,11 @@ export interface Identity {
   readonly provider: string;
   readonly subject: string;
   readonly email: string;
+  /** The provider itself says so. */
+  readonly isEmailVerified: boolean;
   readonly name: string;
+  /** By the claim of the provider; empty: none. */
+  readonly groups: readonly string[];
 }
 
 /** The user, or why there is none. */
@@ -36,31 +42,59 @@ type SignedIn =
 export async function signInIdentity(
   db: Database,
   identity: Identity,
-  { reserved, now }: { readonly reserved: string; readonly now: Date },
+  { reserved, now, address }: { readonly reserved: string; readonly now: Date; readonly address: string },
 ): Promise<SignedIn> {
   const email = identity.email.trim().toLowerCase();
-  if (email.length > EMAIL_MAX || /\p{C}/u.test(email) || !mailAddress.safeParse(email).success)
+  if (email.length > USER_EMAIL_MAX || /\p{C}/u.test(email) || !mailAddress.safeParse(email).success)
     return { kind: "refused", reason: "email_invalid" };
   if (email === reserved) return { kind: "refused", reason: "email_taken" };
   const name = oneLine(identity.name).trim().slice(0, NAME_MAX).toWellFormed();
   try {
     return await withDatabaseErrors(async () =>
       db.transaction(async (tx) => {
+        const { provider, subject, groups } = identity;
+        const granted = await grantedBy(tx, provider, groups);
         const known = await signInKnown(tx, identity, { email, name, now });
-        if (known !== null) return { kind: "user", user: known };
-        const [pending] = await tx.select({ rows: count() }).from(users).where(eq(users.status, "pending"));
-        if ((pending?.rows ?? 0) >= PENDING_MAX) return { kind: "refused", reason: "too_many_pending" };
-        const { provider, subject } = identity;
+        if (known === null && !(identity.isEmailVerified && (await isInvited(tx, email, now))) && !givesAny(granted)) {
+          const pending = await tx.$count(users, eq(users.status, "pending"));
+          if (pending >= PENDING_MAX) return { kind: "refused", reason: "too_many_pending" };
+        }
         const fresh = { email, name, provider, subject, role: "user", status: "pending", last_login_at: now } as const;
-        const [user] = await tx.insert(users).values(fresh).returning();
+        const [user] = known === null ? await tx.insert(users).values(fresh).returning() : [known];
         if (user === undefined) throw new Error("no row was made");
-        return { kind: "user", user };
+        return { kind: "user", user: await admitted(tx, user, { identity, granted, now, address }) };
       }),
     );
   } catch (error) {
     if (isUniqueViolation(error)) return { kind: "refused", reason: "email_taken" };
     throw error;
   }
+}
+
+/** The user with what an invitation and the groups give, as the audit log says. */
+async function admitted(
+  tx: Transaction,
+  user: UserRow,
+  { identity, granted, now, address }: Admission,
+): Promise<UserRow> {
+  const isWaiting = user.status === "pending" && identity.isEmailVerified;
+  const invited = isWaiting ? await takeInvitation(tx, user, now) : null;
+  const after = await applyGranted(tx, invited ?? user, { granted, now });
+  const entry = (action: string, detail: object) => {
+    const { id, email } = user;
+    return { actor: email, address, action, entity_type: "user", entity_id: id, detail: { email, ...detail } };
+  };
+  if (invited !== null)
+    await tx.insert(auditLog).values(entry("accept_invitation", { role: invited.role, tenant_id: invited.tenant_id }));
+  if (after !== null) await tx.insert(auditLog).values(entry("apply_group_grants", { ...granted }));
+  return after ?? invited ?? user;
+}
+
+interface Admission {
+  readonly identity: Identity;
+  readonly granted: Granted;
+  readonly now: Date;
+  readonly address: string;
 }
 
 /** The user whom this identity already has, with the name and email of today. */

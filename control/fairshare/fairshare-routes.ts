@@ -2,9 +2,15 @@
  * Fairshare group routes.
  */
 import { z } from "zod";
-import { createGroupSchema, fairshareGroupSchema, groupWeightSchema } from "../../shared/schema/fairshare.ts";
+import {
+  createGroupSchema,
+  fairshareGroupSchema,
+  groupWeightSchema,
+  renameGroupSchema,
+} from "../../shared/schema/fairshare.ts";
 import { endpoint } from "../api/endpoint.ts";
 import type { Api } from "../api/types.ts";
+import { deleteGroup, renameGroup } from "./change-group.ts";
 import { createGroup } from "./create-group.ts";
 import { listGroups } from "./list-groups.ts";
 import { setGroupWeight } from "./set-group-weight.ts";
@@ -30,6 +36,24 @@ export function fairshareRoutes(app: Api): void {
     body: createGroupSchema,
     answer: fairshareGroupSchema,
     handler: async ({ ctx, body }) => await createGroup(ctx, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: "/api/v1/fairshare/groups/{name}",
+    summary: "Rename a fairshare group; its tenants stay in it",
+    tag,
+    body: renameGroupSchema,
+    answer: fairshareGroupSchema,
+    handler: async ({ ctx, path, body }) => await renameGroup(ctx, path.name, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "delete",
+    path: "/api/v1/fairshare/groups/{name}",
+    summary: "Delete a fairshare group that has no tenants",
+    tag,
+    handler: async ({ ctx, path }) => await deleteGroup(ctx, path.name),
   });
   endpoint(app, {
     kind: "write",

@@ -139,3 +139,49 @@ describe("the weight of a group", () => {
     });
   });
 });
+
+describe("a renamed group", () => {
+  it("keeps weight and tenants, whose keys know the new name", async () => {
+    await send("POST", groups, { name: "old", weight: 7 });
+    const id = await tenantWithKeys({ name: "of the old group", fairshare_group: "old" }, 2);
+    const renamed = await send("PATCH", `${groups}/old`, { name: "new" });
+    expect(renamed).toMatchObject({ name: "new", weight: 7 });
+    expect((await control.request("GET", `/api/v1/tenants/${id}`)).status).toBe(200);
+    expect(await send("GET", `/api/v1/tenants/${id}`)).toMatchObject({ fairshare_group: "new" });
+    expect((await copiesOf(id)).map(({ tenant }) => [tenant?.fairshare_group, tenant?.group_weight])).toEqual([
+      ["new", 7],
+      ["new", 7],
+    ]);
+    expect(JSON.parse(await allGroups())).not.toContainEqual(expect.objectContaining({ name: "old" }));
+  });
+
+  it.each([
+    ["to a name that another has", "taken", { name: "default" }, 409, "already_exists"],
+    ["to a name that cannot be in a path", "taken", { name: "a/b" }, 400, "validation_failed"],
+    ["if it is the default group", "default", { name: "other" }, 400, "validation_failed"],
+    ["that does not exist", "nobody", { name: "other" }, 404, "not_found"],
+  ])("is refused %s", async (_, from, body, status, code) => {
+    await control.request("POST", groups, { name: "taken" });
+    const answer = await control.request("PATCH", `${groups}/${from}`, body);
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status, body: { error: { code } } });
+  });
+});
+
+describe("a group", () => {
+  it("is deleted once no tenant is in it", async () => {
+    await send("POST", groups, { name: "short" });
+    const id = await tenantWithKeys({ name: "the last", fairshare_group: "short" }, 0);
+    const refused = await control.request("DELETE", `${groups}/short`);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 400,
+      body: { error: { details: [{ path: "name", message: "has tenants: move them to another group first" }] } },
+    });
+    await send("PATCH", `/api/v1/tenants/${id}`, { fairshare_group: "default" });
+    expect((await control.request("DELETE", `${groups}/short`)).status).toBe(204);
+    expect((await control.request("DELETE", `${groups}/short`)).status).toBe(404);
+  });
+
+  it("stays if it is the default one", async () => {
+    expect((await control.request("DELETE", `${groups}/default`)).status).toBe(400);
+  });
+});

@@ -93,6 +93,12 @@ export class WriteJournal {
     this.hot.push({ hotKey: "", item: { kind: "group", id: name, rev: this.rev } });
   }
 
+  /** Tenants are in a group with another name now: all that are in it. */
+  tenantsMoved(group: string, tenantIds: readonly string[]): void {
+    this.groupChanged(group);
+    for (const id of tenantIds) this.hot.push({ hotKey: "", item: { kind: "tenant", id, rev: this.rev } });
+  }
+
   /**
    * Every key copy is written again whose key, tenant or group carries this write's revision, and everything that was read
    * before is outdated. The schedulers also get an item for each group and tenant named here.

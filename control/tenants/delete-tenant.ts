@@ -1,9 +1,9 @@
 /**
  * Deletes a tenant with its keys; ledger rows stay (docs/rules/tenants.md#writes).
  */
-import { eq, sql } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import { apiKeys, tenants } from "../db/schema/tenancy.ts";
-import { users } from "../db/schema/users.ts";
+import { users, userTenants } from "../db/schema/users.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
@@ -19,6 +19,8 @@ export async function deleteTenant(ctx: VerbContext, id: string): Promise<Writte
     const keys = await deleteKeys(tx, eq(apiKeys.tenant_id, tenantId));
     await keepNames(tx, sql`SELECT ${row.id}::uuid, ${row.id}::uuid, ${row.name}::text, ''`);
     await tx.update(users).set({ tenant_id: null, rev: journal.rev }).where(eq(users.tenant_id, tenantId));
+    const having = tx.select({ id: userTenants.user_id }).from(userTenants).where(eq(userTenants.tenant_id, tenantId));
+    await tx.update(users).set({ rev: journal.rev }).where(inArray(users.id, having));
     await tx.delete(tenants).where(eq(tenants.id, tenantId));
     journal.audit({
       action: "delete_tenant",

@@ -11,7 +11,9 @@ import { userRecord } from "./user-record.ts";
 /** The user. Throws 400, 404. */
 export async function getUser(ctx: VerbContext, id: string): Promise<User> {
   const userId = parseId(id);
-  const [row] = await withDatabaseErrors(async () => ctx.db.select().from(users).where(eq(users.id, userId)));
-  if (row === undefined) throw new GatewayError("not_found");
-  return userRecord(row);
+  return await withDatabaseErrors(async () => {
+    const [row] = await ctx.db.select().from(users).where(eq(users.id, userId));
+    if (row === undefined) throw new GatewayError("not_found");
+    return await userRecord(ctx.db, row);
+  });
 }

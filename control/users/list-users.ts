@@ -1,12 +1,12 @@
 /** Lists the people who have signed in to the console, the newest first (docs/rules/users.md#approval). */
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
-import { type ListedUser, usersFilterSchema } from "../../shared/schema/user.ts";
+import { type ListedUser, type User, usersFilterSchema } from "../../shared/schema/user.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import { users } from "../db/schema/users.ts";
 import type { Page, VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { beforeCreated, byNewest, createdMicros, parseFiltered, toPage } from "../kernel/paging.ts";
-import { userRecord } from "./user-record.ts";
+import { userRecords } from "./user-record.ts";
 
 /** One page. Throws 400. */
 export async function listUsers(ctx: VerbContext, query: unknown): Promise<Page<ListedUser>> {
@@ -27,8 +27,13 @@ export async function listUsers(ctx: VerbContext, query: unknown): Promise<Page<
       .orderBy(...byNewest(users))
       .limit(page.limit + 1),
   );
-  const record = (row: (typeof rows)[number]): ListedUser => ({ ...userRecord(row), tenant_name: row.tenant_name });
-  return toPage(rows, page, (row) => [row.micros, row.id], record);
+  const records = await withDatabaseErrors(async () => userRecords(ctx.db, rows));
+  const byId = new Map(records.map((record) => [record.id, record]));
+  const listed = (row: (typeof rows)[number]): ListedUser => ({
+    ...(byId.get(row.id) as User),
+    tenant_name: row.tenant_name,
+  });
+  return toPage(rows, page, (row) => [row.micros, row.id], listed);
 }
 
 /** The typed text itself, in which no character has a special meaning. */

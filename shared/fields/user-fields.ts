@@ -4,8 +4,8 @@
 import * as z from "zod";
 import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
+import { USER_ROLES, WIDE_ROLES } from "./roles.ts";
 
-export const USER_ROLES = ["admin", "user"] as const;
 export const USER_STATUSES = ["pending", "active", "disabled"] as const;
 
 export const USER_FIELDS = {
@@ -17,8 +17,10 @@ export const USER_FIELDS = {
   subject: { column: "text", value: z.string(), record: false },
   role: { column: "text", value: z.enum(USER_ROLES) },
   status: { column: "text", value: z.enum(USER_STATUSES) },
-  /** The tenant that a `user` sees; null: none. */
+  /** The first tenant, in which `role` holds; null: none. */
   tenant_id: { column: "uuid", value: z.string().nullable() },
+  /** What the groups of the provider gave at the last sign-in; null: nothing for every tenant. */
+  group_role: { column: "text", value: z.enum(WIDE_ROLES).nullable() },
   last_login_at: { column: "instant", value: shownTime.nullable() },
   ...TIME_FIELDS,
 } as const satisfies FieldTable;

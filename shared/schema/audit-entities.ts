@@ -12,6 +12,8 @@ export const AUDIT_ENTITIES = [
   "settings",
   "usage",
   "user",
+  "invitation",
+  "group_grant",
   "benchmark",
   "batch",
   "gateway",

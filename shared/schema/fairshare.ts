@@ -28,5 +28,8 @@ export const createGroupSchema = z
   .object({ name: groupName, weight: weight.default(100) })
   .meta({ id: "CreateFairshareGroup" });
 
+/** PATCH /fairshare/groups/{name} */
+export const renameGroupSchema = z.object({ name: groupName }).meta({ id: "RenameFairshareGroup" });
+
 /** PATCH /fairshare/groups/{name}/weight */
 export const groupWeightSchema = z.object({ weight }).meta({ id: "FairshareGroupWeight" });

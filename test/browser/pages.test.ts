@@ -131,6 +131,18 @@ const PAGES: readonly ListedPage[] = [
     isThere: async ({ page }) => await page.getByLabel("Vision enabled").waitFor(),
   },
   { name: "users", as: "admin", path: "/users", isThere: listed("People who have signed in") },
+  {
+    name: "invitations",
+    as: "admin",
+    path: "/users?tab=invitations",
+    isThere: async ({ page }) => await page.getByText(/No open invitations|Revoke/).first().waitFor(),
+  },
+  {
+    name: "groups of providers",
+    as: "admin",
+    path: "/users?tab=groups",
+    isThere: async ({ page }) => await page.getByRole("button", { name: "Give a role" }).waitFor(),
+  },
   { name: "audit", as: "admin", path: "/audit", isThere: listed("Changes, newest first") },
   { name: "costs", as: "admin", path: "/reports?show=tokens", isThere: heading("Costs") },
   { name: "costs of the own tenant", as: "user", path: "/reports", isThere: heading("Costs") },

@@ -68,9 +68,16 @@ export async function targetOf(
     case "benchmarks":
       // One can only be had by sending real requests.
       return { path: fillIn(path, { id: randomUUID() }), record: null };
+    case "invitations":
+      return named(path, await make("/invitations", { email: `${unique("guest")}@example.org`, role: "auditor" }));
+    case "group-grants":
+      return named(
+        path,
+        await make("/group-grants", { provider: "corp", group_name: unique("group"), role: "auditor" }),
+      );
     case "users":
       // People make themselves, by signing in to the console.
-      return { path: fillIn(path, { id: randomUUID() }), record: null };
+      return { path: fillIn(path, { id: randomUUID(), session_id: randomUUID() }), record: null };
     default:
       throw new Error(`${path}: say in test/harness/route-targets.ts how to make what it names`);
   }

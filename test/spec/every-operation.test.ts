@@ -37,6 +37,11 @@ const MAY_BE_REFUSED: Readonly<Record<string, string>> = {
   "get /api/v1/users/{id}": "not_found",
   "patch /api/v1/users/{id}": "not_found",
   "delete /api/v1/users/{id}": "not_found",
+  "get /api/v1/users/{id}/sessions": "not_found",
+  "delete /api/v1/users/{id}/sessions": "not_found",
+  "delete /api/v1/users/{id}/sessions/{session_id}": "not_found",
+  // the tenant of the example is not there
+  "post /api/v1/group-grants": "validation_failed",
   "post /api/v1/settings/alerts/test": "no_alert_channel",
   "post /api/v1/settings/energy/test": "energy_test_failed",
   "post /api/v1/settings/jobsched/test": "jobsched_not_configured",
@@ -100,6 +105,7 @@ function validBody(operation: Operation, record: Readonly<Record<string, unknown
   if ("intent_id" in example) example["intent_id"] = randomUUID();
   for (const field of ["name", "model_name", "job_id"])
     if (field in example) example[field] = record?.[field] ?? unique(field);
+  if (typeof example["email"] === "string") example["email"] = `${unique("ada")}@example.org`;
   return example;
 }
 

@@ -18,6 +18,9 @@ export function auditTarget({ action, entity_type, entity_id, detail }: Named): 
       return pageTarget("/keys", { key_id: entity_id });
     case "user":
       return pageTarget("/users", { user_id: entity_id });
+    case "invitation":
+    case "group_grant":
+      return pageTarget("/users", { tab: entity_type === "invitation" ? "invitations" : "groups" });
     case "fairshare_group":
       return pageTarget("/fairshare", {});
     case "model":

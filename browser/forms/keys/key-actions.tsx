@@ -54,12 +54,19 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
   });
   return (
     <Row>
-      <Button onClick={() => setRotating(true)}>{text("rotate")}</Button>
-      <Button isBusy={disabling.isBusy} onClick={() => disabling.run(!disabled)}>
+      <Button writes onClick={() => setRotating(true)}>
+        {text("rotate")}
+      </Button>
+      <Button writes isBusy={disabling.isBusy} onClick={() => disabling.run(!disabled)}>
         {text(disabled ? "enable" : "disable")}
       </Button>
       {role === "admin" && (
-        <Button aria-pressed={tracing_enabled} isBusy={tracing.isBusy} onClick={() => tracing.run(!tracing_enabled)}>
+        <Button
+          writes
+          aria-pressed={tracing_enabled}
+          isBusy={tracing.isBusy}
+          onClick={() => tracing.run(!tracing_enabled)}
+        >
           {text(tracing_enabled ? "untrace" : "trace")}
         </Button>
       )}

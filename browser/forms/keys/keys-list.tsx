@@ -74,7 +74,7 @@ export function KeysList({
   const columns = useMemo(() => columnsOf(tenantId === null, used), [tenantId, used]);
   const view = useListView({ rows: keys.data, columns, prefix });
   const create = (
-    <Button tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
+    <Button writes tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
       {text("create")}
     </Button>
   );

@@ -101,7 +101,7 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
       {note?.(values)}
       {general !== undefined && <Notice tone="bad">{general}</Notice>}
       <div className={classes["footer"]}>
-        <Button type="submit" tone="primary" isBusy={isBusy}>
+        <Button writes type="submit" tone="primary" isBusy={isBusy}>
           {typeof submitLabel === "string" ? submitLabel : submitLabel(values)}
         </Button>
       </div>

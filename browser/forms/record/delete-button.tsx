@@ -45,7 +45,7 @@ export function DeleteButton({
   });
   return (
     <>
-      <Button tone="danger" onClick={() => setAsked(true)}>
+      <Button writes tone="danger" onClick={() => setAsked(true)}>
         {label}
       </Button>
       <Confirm

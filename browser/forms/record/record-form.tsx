@@ -13,6 +13,7 @@ import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Facts } from "../../ui/layout.tsx";
+import { useReadOnly } from "../../ui/read-only.ts";
 import { Notice } from "../../ui/states.tsx";
 import { useUnsaved } from "../../ui/unsaved.tsx";
 import { ConflictNotice } from "./conflict-notice.tsx";
@@ -115,6 +116,7 @@ export function RecordForm(props: RecordFormProps) {
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isReading, setReading] = useState(false);
   const queries = useQueryClient();
+  const cannotWrite = useReadOnly();
   const isEdited = edit !== null;
   useEffect(() => onEdit?.(isEdited), [onEdit, isEdited]);
   useUnsaved(isEdited);
@@ -142,7 +144,7 @@ export function RecordForm(props: RecordFormProps) {
       return { variables: { body: before, now }, done: text("undone", { what, name }) };
     },
   });
-  if (props.isReadOnly === true) {
+  if (props.isReadOnly === true || cannotWrite) {
     const shown = names.filter((field) => Object.hasOwn(record, field));
     return <Facts facts={shown.map((field) => [fieldLabel(field), valueText(record[field], zone)])} />;
   }

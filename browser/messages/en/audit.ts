@@ -37,5 +37,7 @@ export const auditTexts = {
   kind_settings: "Settings",
   kind_usage: "Usage",
   kind_user: "User",
+  kind_invitation: "Invitation",
+  kind_group_grant: "Role of a group",
   kind_gateway: "Gateway",
 } as const;

@@ -86,6 +86,7 @@ export const fairshareTexts = {
   batches: "Batches, on idle slots",
   smallTenants: "Smaller tenants",
   weights: "Weights",
+  editGroups: "Edit groups",
   models: "Models",
   weightsNote: "Enter new weights to preview the effect before you apply them.",
   weightsWeighted: "This cell shares tokens by tenant weight. Group weights have no effect.",

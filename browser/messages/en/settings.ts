@@ -85,6 +85,7 @@ export const settingsTexts = {
   compact: "Delete older days now",
   compactDone: "Deleted {count, plural, one {# day} other {# days}} older than {days} days.",
   compactNothing: "Nothing is older than {days} days.",
+  backupForAdmins: "Only admins can export and restore a backup: the file has secrets.",
   exportTitle: "Download",
   exportText:
     "One file with fairshare groups, tenants, keys (hashes), models, endpoints, MCP servers and settings. Secrets are included as stored: keep the file safe.",

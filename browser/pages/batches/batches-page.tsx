@@ -122,7 +122,7 @@ function Cancel({ batch: { id, batch_id } }: { readonly batch: Batch }) {
     failed: () => text("cancelFailed", { id: batch_id }),
   });
   return (
-    <Button isBusy={write.isBusy} onClick={() => write.run(null)}>
+    <Button writes isBusy={write.isBusy} onClick={() => write.run(null)}>
       {text("cancel")}
     </Button>
   );

@@ -58,14 +58,16 @@ export function DeploymentActions({ spec, replicas }: DeploymentActionsProps) {
   return (
     <>
       <Badge tone={SPEC_TONES[state]}>{text(`state_${state}`)}</Badge>
-      <Button onClick={() => setAsked("scale")}>{text("scale")}</Button>
-      <Button isBusy={switching.isBusy} onClick={() => switching.run(!enabled)}>
+      <Button writes onClick={() => setAsked("scale")}>
+        {text("scale")}
+      </Button>
+      <Button writes isBusy={switching.isBusy} onClick={() => switching.run(!enabled)}>
         {text(enabled ? "disable" : "enable")}
       </Button>
-      <Button disabled={active.length === 0} onClick={() => setAsked("restart")}>
+      <Button writes disabled={active.length === 0} onClick={() => setAsked("restart")}>
         {text("restartAll")}
       </Button>
-      <Button tone="danger" onClick={() => setAsked("remove")}>
+      <Button writes tone="danger" onClick={() => setAsked("remove")}>
         {text("remove")}
       </Button>
       <Suspense fallback={null}>

@@ -28,6 +28,7 @@ export function DeploymentsPage() {
         question={pageText("deploymentsQuestion")}
         actions={
           <Button
+            writes
             tone="primary"
             icon={<Plus size={14} aria-hidden />}
             onClick={() => void navigate({ to: "/deployments/new" })}

@@ -50,12 +50,15 @@ export function RecipePanel({ recipe, onClose, onMade }: RecipePanelProps) {
         <Stack>
           <Row>
             <Button
+              writes
               tone="primary"
               onClick={() => void navigate({ to: "/deployments/new", search: { recipe: recipe.id } })}
             >
               {text("use")}
             </Button>
-            <Button onClick={() => setCopying(true)}>{text("copyRecipe")}</Button>
+            <Button writes onClick={() => setCopying(true)}>
+              {text("copyRecipe")}
+            </Button>
             {!recipe.builtin && <DeleteRecipe recipe={recipe} onDone={onClose} />}
           </Row>
           {recipe.builtin ? <Shown recipe={recipe} /> : <Changed recipe={recipe} />}
@@ -168,7 +171,7 @@ function DeleteRecipe({ recipe, onDone }: { readonly recipe: Recipe; readonly on
     onDone,
   });
   return (
-    <Button tone="danger" isBusy={write.isBusy} onClick={() => write.run(null)}>
+    <Button writes tone="danger" isBusy={write.isBusy} onClick={() => write.run(null)}>
       {commonText("delete")}
     </Button>
   );

@@ -35,7 +35,7 @@ export function RecipesList() {
   return (
     <Stack>
       <Row>
-        <Button icon={<Plus size={14} aria-hidden />} onClick={() => open(NEW)}>
+        <Button writes icon={<Plus size={14} aria-hidden />} onClick={() => open(NEW)}>
           {text("newRecipe")}
         </Button>
         {view.choice}

@@ -76,9 +76,13 @@ function Details({ replica, job, modelId, onClose }: DetailsProps) {
   return (
     <>
       <Row>
-        {isActive(replica) && <Button onClick={() => setAsked(true)}>{text("restart")}</Button>}
+        {isActive(replica) && (
+          <Button writes onClick={() => setAsked(true)}>
+            {text("restart")}
+          </Button>
+        )}
         {state === "lost" && (
-          <Button isBusy={clearing.isBusy} onClick={() => clearing.run(null)}>
+          <Button writes isBusy={clearing.isBusy} onClick={() => clearing.run(null)}>
             {text("forget")}
           </Button>
         )}

@@ -110,7 +110,9 @@ function LostNotice({ spec }: { readonly spec: Records["ManagedModel"] }) {
       <p>
         {text("lostNote", { count })} {max > 0 && text("lostGate", { max })}
       </p>
-      <Button onClick={() => setAsked(true)}>{text("clearLost")}</Button>
+      <Button writes onClick={() => setAsked(true)}>
+        {text("clearLost")}
+      </Button>
       <Confirm
         isOpen={isAsked}
         onCancel={() => setAsked(false)}

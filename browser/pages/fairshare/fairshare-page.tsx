@@ -25,6 +25,7 @@ import type { TypedWeights } from "./weight-edits.ts";
 const text = texts("fairshare", fairshareTexts);
 const OpenedDialog = lazy(async () => ({ default: (await import("./queue-dialog.tsx")).OpenedDialog }));
 const Weights = lazy(async () => ({ default: (await import("./weights.tsx")).Weights }));
+const GroupsDialog = lazy(async () => ({ default: (await import("./groups-dialog.tsx")).GroupsDialog }));
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/fairshare");
 
@@ -120,6 +121,7 @@ function Cell({
   readonly onTyped: (change: (typed: TypedWeights) => TypedWeights) => void;
 }) {
   const { cell, range, by, tenant_id: tenantId, q, open } = search;
+  const [isEditing, setEditing] = useState(false);
   const groups = useQuery(
     read("/api/v1/fairshare/groups", { params: { query: { limit: "200" } } }, { everyMs: GROUPS_EVERY_MS }),
   );
@@ -143,7 +145,15 @@ function Cell({
         onDivision={(chosen) => onSearch({ by: chosen === "group" ? undefined : chosen })}
         onCapacity={() => onSearch({ open: OPEN_CAPACITY })}
       />
-      <Panel title={text("weights")} isFlush>
+      <Panel
+        title={text("weights")}
+        isFlush
+        actions={
+          <Button writes onClick={() => setEditing(true)}>
+            {text("editGroups")}
+          </Button>
+        }
+      >
         <Loaded state={groups} texts={STATE_TEXTS}>
           {(all) => (
             <Suspense fallback={<div className={classes["weightsPlace"]} />}>
@@ -154,6 +164,7 @@ function Cell({
       </Panel>
       <ModelSlotsTable live={live} />
       <Suspense fallback={null}>
+        {isEditing && <GroupsDialog onClose={() => setEditing(false)} />}
         {open !== undefined && (
           <OpenedDialog open={open} live={live} cell={cell ?? null} onClose={() => onSearch({ open: undefined })} />
         )}

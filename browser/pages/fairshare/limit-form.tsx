@@ -84,7 +84,13 @@ export function LimitForm({ label, hint, current, readNow, schema, field, write,
         </Notice>
       )}
       <div>
-        <Button type="submit" tone="primary" isBusy={meanwhile.isReading || write.isBusy} disabled={value === current}>
+        <Button
+          writes
+          type="submit"
+          tone="primary"
+          isBusy={meanwhile.isReading || write.isBusy}
+          disabled={value === current}
+        >
           {text("set")}
         </Button>
       </div>

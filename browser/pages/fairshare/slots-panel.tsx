@@ -75,7 +75,9 @@ export function SlotsPanel({
               { value: "1h", label: text("range1h") },
             ]}
           />
-          <Button onClick={onCapacity}>{text("changeCapacity")}</Button>
+          <Button writes onClick={onCapacity}>
+            {text("changeCapacity")}
+          </Button>
         </Row>
       }
     >

@@ -121,7 +121,7 @@ export function Weights({
         {typed.size > 0 && (
           <Row isEnd>
             <Button onClick={() => onTyped(() => new Map())}>{text("discard")}</Button>
-            <Button type="submit" tone="primary" isBusy={isBusy} disabled={changes.length === 0 || isInvalid}>
+            <Button writes type="submit" tone="primary" isBusy={isBusy} disabled={changes.length === 0 || isInvalid}>
               {text("apply", { count: changes.length })}
             </Button>
           </Row>

@@ -48,7 +48,7 @@ export function McpPage() {
           <>
             {view.choice}
             <CsvLink path="/api/v1/mcp-servers" title={text("csvHint")} />
-            <Button tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
+            <Button writes tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
               {text("create")}
             </Button>
           </>

@@ -86,7 +86,7 @@ function Actions({ server, onDeleted }: ServerProps & { readonly onDeleted: () =
   });
   return (
     <Row>
-      <Button isBusy={enabling.isBusy} onClick={() => enabling.run(!enabled)}>
+      <Button writes isBusy={enabling.isBusy} onClick={() => enabling.run(!enabled)}>
         {text(enabled ? "disable" : "enable")}
       </Button>
       <DeleteButton
@@ -114,7 +114,7 @@ function Tools({ server: { id, name } }: ServerProps) {
       title={text("tools")}
       note={text("testText")}
       actions={
-        <Button tone="primary" isBusy={isFetching} onClick={() => void refetch()}>
+        <Button writes tone="primary" isBusy={isFetching} onClick={() => void refetch()}>
           {text("test")}
         </Button>
       }

@@ -77,7 +77,7 @@ export function AutotunePanel({ model }: ModelTabProps) {
                 onChange={({ target }) => setTyped({ ...typed, [name]: target.value })}
               />
             ))}
-            <Button type="submit" isBusy={isBusy}>
+            <Button writes type="submit" isBusy={isBusy}>
               {text("tuneRun")}
             </Button>
             {isBusy && (
@@ -147,6 +147,7 @@ function Found({ model, report }: ModelTabProps & { readonly report: Report }) {
       {knee_reason !== "no_data" && (
         <Row>
           <Button
+            writes
             tone="primary"
             isBusy={write.isBusy}
             disabled={max_in_flight === count && capacity_mode === "tuned"}
@@ -154,7 +155,7 @@ function Found({ model, report }: ModelTabProps & { readonly report: Report }) {
           >
             {text("tuneApply", { count: formatCount(count) })}
           </Button>
-          <Button isBusy={write.isBusy} onClick={() => write.run({ kind: "apply", count, mode: "adaptive" })}>
+          <Button writes isBusy={write.isBusy} onClick={() => write.run({ kind: "apply", count, mode: "adaptive" })}>
             {text("tuneAdaptive", { count: formatCount(count) })}
           </Button>
         </Row>

@@ -64,7 +64,7 @@ export function ConnectionTest({
   return (
     <>
       <Row>
-        <Button isBusy={isBusy} disabled={!canAsk} onClick={() => void ask(values)}>
+        <Button writes isBusy={isBusy} disabled={!canAsk} onClick={() => void ask(values)}>
           {text("test")}
         </Button>
         {!canAsk && <span>{text("testFirst")}</span>}

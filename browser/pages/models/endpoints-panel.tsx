@@ -44,7 +44,7 @@ export function EndpointsPanel({ model }: ModelTabProps) {
     void navigate({ search: (before) => changedSearch(before, { endpoint }) });
   const opened = endpoints.data?.find(({ id }) => id === openId) ?? null;
   const add = (
-    <Button icon={<Plus size={14} aria-hidden />} onClick={() => open(NEW)}>
+    <Button writes icon={<Plus size={14} aria-hidden />} onClick={() => open(NEW)}>
       {text("endpointAdd")}
     </Button>
   );
@@ -146,6 +146,7 @@ function OrderedTable({
       };
       return (
         <IconButton
+          writes
           label={text(isInOrder ? "endpointMove" : "endpointMoveNot", { name: endpoint.name })}
           data-handle={endpoint.id}
           disabled={!isInOrder}

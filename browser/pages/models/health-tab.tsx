@@ -44,7 +44,7 @@ export function HealthTab({ model }: ModelTabProps) {
         <Panel
           title={text("health")}
           actions={
-            <Button isBusy={check.isBusy} onClick={() => check.run(null)}>
+            <Button writes isBusy={check.isBusy} onClick={() => check.run(null)}>
               {text("check")}
             </Button>
           }

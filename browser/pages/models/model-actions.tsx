@@ -24,10 +24,10 @@ export function ModelActions({ model }: ModelTabProps) {
   });
   return (
     <>
-      <Button isBusy={switching.isBusy} onClick={() => switching.run(!enabled)}>
+      <Button writes isBusy={switching.isBusy} onClick={() => switching.run(!enabled)}>
         {text(enabled ? "disable" : "enable")}
       </Button>
-      <Button tone="danger" onClick={() => setDeleting(true)}>
+      <Button writes tone="danger" onClick={() => setDeleting(true)}>
         {text("delete")}
       </Button>
       <Suspense fallback={null}>

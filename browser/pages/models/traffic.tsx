@@ -62,7 +62,7 @@ export function AddBase({ model, endpoints }: TrafficProps) {
     failed: () => text("baseNotAdded"),
   });
   return (
-    <Button isBusy={write.isBusy} onClick={() => write.run(null)}>
+    <Button writes isBusy={write.isBusy} onClick={() => write.run(null)}>
       {text("baseAdd")}
     </Button>
   );

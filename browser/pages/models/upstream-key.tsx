@@ -65,11 +65,11 @@ export function UpstreamKey({ owner }: UpstreamKeyProps) {
           }}
         />
         <Row>
-          <Button type="submit" disabled={!isSecretGiven(typed)} isBusy={write.isBusy}>
+          <Button writes type="submit" disabled={!isSecretGiven(typed)} isBusy={write.isBusy}>
             {text("keySave")}
           </Button>
           {isSet && (
-            <Button tone="quiet" isBusy={write.isBusy} onClick={() => run("")}>
+            <Button writes tone="quiet" isBusy={write.isBusy} onClick={() => run("")}>
               {text("keyRemove")}
             </Button>
           )}

@@ -124,7 +124,7 @@ export function PlaygroundPage() {
               isRunning ? (
                 <Button onClick={() => playground.stop()}>{text("stop")}</Button>
               ) : (
-                <Button tone="primary" disabled={!isReady} onClick={sendTyped}>
+                <Button writes tone="primary" disabled={!isReady} onClick={sendTyped}>
                   {text("send")}
                 </Button>
               )

@@ -93,7 +93,9 @@ function TurnOff() {
   });
   return (
     <>
-      <Button onClick={() => setAsked(true)}>{text("emailTurnOff")}</Button>
+      <Button writes onClick={() => setAsked(true)}>
+        {text("emailTurnOff")}
+      </Button>
       <Confirm
         isOpen={isAsked}
         onCancel={() => setAsked(false)}

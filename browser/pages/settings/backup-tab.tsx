@@ -4,6 +4,7 @@ import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
 import { DownloadLink } from "../../ui/download-link.tsx";
 import { Panel, Row } from "../../ui/layout.tsx";
+import { useReadOnly } from "../../ui/read-only.ts";
 import { Notice } from "../../ui/states.tsx";
 import { RestorePanel } from "./restore-panel.tsx";
 
@@ -12,6 +13,8 @@ const text = texts("settings", settingsTexts);
 /** The configuration as a file, and its way back. */
 export function BackupTab() {
   const about = useQuery(read("/api/v1/about"));
+  const isReadOnly = useReadOnly();
+  if (isReadOnly) return <Notice>{text("backupForAdmins")}</Notice>;
   if (about.isPending) return null;
   return (
     <>

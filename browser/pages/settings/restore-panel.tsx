@@ -78,7 +78,7 @@ export function RestorePanel() {
         <>
           <RestorePreview report={step.report} />
           <Row>
-            <Button tone="primary" onClick={() => setAsked(true)}>
+            <Button writes tone="primary" onClick={() => setAsked(true)}>
               {text("restore")}
             </Button>
           </Row>

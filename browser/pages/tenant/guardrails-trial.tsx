@@ -47,7 +47,7 @@ export function GuardrailsTrial({ policy }: { readonly policy: FieldValues }) {
         }}
       />
       <Row>
-        <Button isBusy={isBusy} disabled={tried === "" || !judged.success} onClick={() => void run()}>
+        <Button writes isBusy={isBusy} disabled={tried === "" || !judged.success} onClick={() => void run()}>
           {text("trialRun")}
         </Button>
       </Row>

@@ -66,6 +66,7 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
         !isReadOnly && (
           <Row>
             <Button
+              writes
               isBusy={turning.isBusy}
               onClick={() => turning.run({ set: policy === null ? first : null, seen: tenant })}
             >

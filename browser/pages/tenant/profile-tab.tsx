@@ -9,6 +9,7 @@ import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { CheckField } from "../../ui/fields.tsx";
 import { Grid, Panel } from "../../ui/layout.tsx";
+import { useReadOnly } from "../../ui/read-only.ts";
 import { TenantForm } from "./tenant-form.tsx";
 import type { TenantTabProps } from "./tenant-tab.ts";
 
@@ -47,6 +48,7 @@ export function ProfileTab({ tenant }: TenantTabProps) {
 function Switches({ tenant: { id, name, tracing_enabled, synthetic } }: TenantTabProps) {
   const path = { params: { path: { id } } };
   const failed = (): string => text("switchFailed", { name });
+  const isReadOnly = useReadOnly();
   const tracingText = (isOn: boolean): string => text(isOn ? "tracingOn" : "tracingOff", { name });
   const syntheticText = (isOn: boolean): string => text(isOn ? "syntheticOn" : "syntheticOff", { name });
   const tracing = useAnnouncedWrite<boolean>({
@@ -69,14 +71,14 @@ function Switches({ tenant: { id, name, tracing_enabled, synthetic } }: TenantTa
         label={fieldLabel("tracing_enabled")}
         hint={fieldHint("tracing_enabled")}
         checked={tracing_enabled}
-        disabled={tracing.isBusy}
+        disabled={isReadOnly || tracing.isBusy}
         onChange={(event) => tracing.run(event.target.checked)}
       />
       <CheckField
         label={fieldLabel("synthetic")}
         hint={fieldHint("synthetic")}
         checked={synthetic}
-        disabled={marking.isBusy}
+        disabled={isReadOnly || marking.isBusy}
         onChange={(event) => marking.run(event.target.checked)}
       />
     </>

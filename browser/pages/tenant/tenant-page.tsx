@@ -90,12 +90,12 @@ function TenantParts({ tenant }: TenantTabProps) {
             <StatusBadge status={tenant.status} />
             {isAdmin &&
               changesOf(tenant).map(({ label, run }) => (
-                <Button key={label} onClick={run}>
+                <Button writes key={label} onClick={run}>
                   {label}
                 </Button>
               ))}
             {isAdmin && (
-              <Button tone="danger" onClick={() => setDeleting(true)}>
+              <Button writes tone="danger" onClick={() => setDeleting(true)}>
                 {text("delete")}
               </Button>
             )}

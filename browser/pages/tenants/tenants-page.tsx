@@ -62,7 +62,7 @@ export function TenantsPage() {
           <>
             {view.choice}
             <CsvLink path="/api/v1/tenants" query={search} />
-            <Button tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
+            <Button writes tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
               {text("create")}
             </Button>
           </>
@@ -220,7 +220,7 @@ function useColumns(): readonly ListColumn<Tenant>[] {
       cell: (tenant) => {
         const [first] = changesOf(tenant);
         return first === undefined ? null : (
-          <Button tone="quiet" aria-label={`${first.label}: ${tenant.name}`} onClick={first.run}>
+          <Button writes tone="quiet" aria-label={`${first.label}: ${tenant.name}`} onClick={first.run}>
             {first.label}
           </Button>
         );

@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { USER_ROLES } from "../../../shared/fields/roles.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import type { ApiError } from "../../data/api-error.ts";
 import { fieldsOf, ifMatch } from "../../data/untyped.ts";
@@ -74,8 +75,8 @@ export function ApproveForm({ user }: { readonly user: User }) {
           label={text("role")}
           hint={fieldHint("role")}
           value={role}
-          onChange={({ target }) => setRole(target.value === "admin" ? "admin" : "user")}
-          choices={(["user", "admin"] as const).map((value) => ({ value, label: choiceLabel(value) }))}
+          onChange={({ target }) => setRole(USER_ROLES.find((one) => one === target.value) ?? "user")}
+          choices={USER_ROLES.toReversed().map((value) => ({ value, label: choiceLabel(value) }))}
         />
         <TenantOfUser
           tenantId={tenantId}
@@ -90,7 +91,7 @@ export function ApproveForm({ user }: { readonly user: User }) {
             {text(`warn_${warning}`)}
           </Notice>
         ))}
-        <Button type="submit" tone="primary" isBusy={write.isBusy}>
+        <Button writes type="submit" tone="primary" isBusy={write.isBusy}>
           {text("approve")}
         </Button>
       </Stack>

@@ -1,4 +1,5 @@
 /** One user beside the list: approval, access, and everything that was done to the account. */
+import "../../forms/record/no-code-from-texts.ts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";
@@ -20,14 +21,18 @@ import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { ApproveForm } from "./approve-form.tsx";
 import { TenantOfUser, useTenantName } from "./tenant-of-user.tsx";
+import { type ChosenTenant, TenantsField } from "./tenants-field.tsx";
 import { accessWarnings } from "./user-warnings.ts";
-import { BREAK_GLASS, USER_READS, type User, UserBadge } from "./user-words.tsx";
+import { BREAK_GLASS, shownRole, USER_READS, type User, UserBadge } from "./user-words.tsx";
 
 const text = texts("users", usersTexts);
 const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
+const SessionList = lazy(async () => ({
+  default: (await import("../../forms/sessions/session-list.tsx")).SessionList,
+}));
 const EVERY_MS = 20_000;
 const ADMINS_MAX = 1000;
-const SPECS = [...fieldSpecs(["status", "role"], USER_FIELDS), valueSpec("tenant_id")];
+const SPECS = [...fieldSpecs(["status", "role"], USER_FIELDS), valueSpec("tenant_id"), valueSpec("more_tenants")];
 
 export function UserPanel({ userId, onClose }: { readonly userId: string; readonly onClose: () => void }) {
   const user = useQuery(read("/api/v1/users/{id}", { params: { path: { id: userId } } }, { everyMs: EVERY_MS }));
@@ -53,14 +58,15 @@ export function UserPanel({ userId, onClose }: { readonly userId: string; readon
 }
 
 function UserDetails({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
-  const { email, name, provider, status, role } = user;
+  const { email, name, provider, status } = user;
   const tenantName = useTenantName(user.tenant_id);
   const { zone } = useZone();
+  const own = useCurrentUser();
   const isChangeable = provider !== BREAK_GLASS;
   return (
     <Stack>
       {!isChangeable && <Notice>{text("breakGlass")}</Notice>}
-      {isChangeable && status === "pending" && (
+      {isChangeable && status === "pending" && !own.isReadOnly && (
         <Panel title={text("approve")}>
           <ApproveForm user={user} />
         </Panel>
@@ -71,19 +77,45 @@ function UserDetails({ user, onClose }: { readonly user: User; readonly onClose:
           [text("name"), <bdi key="name">{name === "" ? text("unknown") : name}</bdi>],
           [text("provider"), <bdi key="provider">{provider}</bdi>],
           [text("status"), <UserBadge key="status" status={status} />],
-          [text("role"), choiceLabel(role)],
+          [text("role"), choiceLabel(shownRole(user))],
           [text("tenant"), <bdi key="tenant">{tenantName ?? text("unknown")}</bdi>],
+          ...(user.group_role === null && user.group_tenants.length === 0
+            ? []
+            : [[text("fromGroups"), <FromGroups key="groups" user={user} />] as const]),
           [text("lastSignIn"), <Age key="last" at={user.last_login_at} />],
           [text("firstSignIn"), <Age key="first" at={user.created_at} />],
         ]}
       />
       {isChangeable && status !== "pending" && <EditUser user={user} />}
       {isChangeable && <DeleteUser user={user} onDeleted={onClose} />}
+      <Panel title={text("sessions")} isFlush>
+        <Suspense fallback={null}>
+          <SessionList userId={user.id} ownId={own.id === user.id ? own.session_id : null} />
+        </Suspense>
+      </Panel>
       <Suspense fallback={null}>
         <History of={{ entity_type: "user", entity_id: user.id }} zone={zone} />
       </Suspense>
     </Stack>
   );
+}
+
+/** What the groups of the provider gave at the last sign-in. */
+function FromGroups({ user: { group_role, group_tenants } }: { readonly user: User }) {
+  return (
+    <ul>
+      {group_role !== null && <li>{choiceLabel(group_role)}</li>}
+      {group_tenants.map(({ tenant_id, role }) => (
+        <li key={tenant_id}>
+          {choiceLabel(role)}: <TenantName id={tenant_id} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function TenantName({ id }: { readonly id: string }) {
+  return <bdi>{useTenantName(id) ?? id}</bdi>;
 }
 
 function EditUser({ user }: { readonly user: User }) {
@@ -114,6 +146,15 @@ function EditUser({ user }: { readonly user: User }) {
         controls={{
           tenant_id: ({ typed, onType, error }) => (
             <TenantOfUser tenantId={typeof typed === "string" ? typed : null} onChoose={onType} error={error} />
+          ),
+          more_tenants: ({ typed, onType, error }) => (
+            <TenantsField
+              label={text("furtherTenants")}
+              chosen={(Array.isArray(typed) ? typed : []) as readonly ChosenTenant[]}
+              onChange={onType}
+              hasRoles
+              error={error}
+            />
           ),
         }}
         note={(values) =>

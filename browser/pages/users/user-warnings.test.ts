@@ -19,6 +19,21 @@ it.each([
     { before: ADMIN, after: MEMBER, isSelf: false, otherAdmins: null },
     [],
   ],
+  [
+    "of a new auditor, who sees all tenants",
+    { before: MEMBER, after: { ...ADMIN, role: "auditor" }, isSelf: false, otherAdmins: 1 },
+    ["new_auditor"],
+  ],
+  [
+    "not of somebody who has only further tenants",
+    {
+      before: NOBODY,
+      after: { ...MEMBER, role: "viewer", tenant_id: null, more_tenants: ["t"] },
+      isSelf: false,
+      otherAdmins: 1,
+    },
+    [],
+  ],
   ["of a new admin", { before: NOBODY, after: ADMIN, isSelf: false, otherAdmins: 1 }, ["new_admin"]],
   [
     "of a user without a tenant",

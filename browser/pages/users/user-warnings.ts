@@ -5,6 +5,8 @@ export interface Access {
   readonly status: string;
   readonly role: string;
   readonly tenant_id: string | null;
+  /** Tenants besides. */
+  readonly more_tenants?: readonly unknown[];
 }
 
 interface AccessChange {
@@ -16,9 +18,11 @@ interface AccessChange {
   readonly otherAdmins: number | null;
 }
 
-type Warning = "self" | "last_admin" | "new_admin" | "no_tenant";
+type Warning = "self" | "last_admin" | "new_admin" | "new_auditor" | "no_tenant";
 
-const isAdmin = ({ status, role }: Access): boolean => status === "active" && role === "admin";
+const isActiveAs = ({ status, role }: Access, ...roles: readonly string[]): boolean =>
+  status === "active" && roles.includes(role);
+const isAdmin = (access: Access): boolean => isActiveAs(access, "admin");
 
 /** The warnings of a change, the gravest first; empty when it needs none. */
 export function accessWarnings({ before, after, isSelf, otherAdmins }: AccessChange): readonly Warning[] {
@@ -27,7 +31,8 @@ export function accessWarnings({ before, after, isSelf, otherAdmins }: AccessCha
     ["self", losesAdmin && isSelf],
     ["last_admin", losesAdmin && otherAdmins === 0],
     ["new_admin", !isAdmin(before) && isAdmin(after)],
-    ["no_tenant", after.status === "active" && after.role === "user" && after.tenant_id === null],
+    ["new_auditor", !isActiveAs(before, "admin", "auditor") && isActiveAs(after, "auditor")],
+    ["no_tenant", isActiveAs(after, "user", "viewer") && after.tenant_id === null && !after.more_tenants?.length],
   ];
   return warnings.filter(([, holds]) => holds).map(([warning]) => warning);
 }

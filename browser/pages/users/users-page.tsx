@@ -1,173 +1,80 @@
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense, useMemo } from "react";
-import { useCurrentUser } from "../../data/current-user.ts";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { UserPlus } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { changedSearch } from "../../data/search-params.ts";
-import { useList } from "../../data/use-list.ts";
-import { CsvLink } from "../../forms/list/csv-link.tsx";
-import { ListTable } from "../../forms/list/list-table.tsx";
-import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
-import { choiceLabel } from "../../forms/record/field-words.ts";
-import { SearchField } from "../../forms/search-field.tsx";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
-import { Age } from "../../time/use-clock.tsx";
 import { Button } from "../../ui/button.tsx";
-import { SelectField } from "../../ui/fields.tsx";
-import { PageHead, Row, Stack } from "../../ui/layout.tsx";
-import { Empty } from "../../ui/states.tsx";
-import { type ListedUser, UserBadge } from "./user-words.tsx";
+import { PageHead, Stack } from "../../ui/layout.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { PeopleTab } from "./people-tab.tsx";
+import { USER_TABS } from "./users-search.ts";
 
 const text = texts("users", usersTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/users");
-const UserPanel = lazy(async () => ({ default: (await import("./user-panel.tsx")).UserPanel }));
-const EVERY_MS = 20_000;
-const STATUSES = ["pending", "active", "disabled"] as const;
+const InvitationsTab = lazy(async () => ({ default: (await import("./invitations-tab.tsx")).InvitationsTab }));
+const GroupsTab = lazy(async () => ({ default: (await import("./groups-tab.tsx")).GroupsTab }));
+const InviteDialog = lazy(async () => ({ default: (await import("./invite-dialog.tsx")).InviteDialog }));
 
-/** People who have signed in, the newest first; who waits for approval stands out. */
+/** Who can sign in: people who have, those who are invited, and what groups of providers give. */
 export function UsersPage() {
-  const { user_id: openId, sort, columns: _columns, ...filters } = route.useSearch();
+  const { tab = "people" } = route.useSearch();
   const navigate = useNavigate({ from: "/users" });
-  const users = useList<ListedUser>("/api/v1/users", filters, { everyMs: EVERY_MS, readsAll: sort !== undefined });
-  const filter = (change: Parameters<typeof changedSearch<typeof filters>>[1]): void =>
-    void navigate({ search: (before) => changedSearch(before, change), replace: true });
-  const open = (id: string | undefined): void =>
-    void navigate({ search: (before) => changedSearch(before, { user_id: id }), replace: openId !== undefined });
-  const view = useListView({ rows: users.data, columns: useColumns(open) });
+  const [isInviting, setInviting] = useState(false);
+  const show = (id: string): void =>
+    void navigate({
+      search: (before) => changedSearch(before, { tab: USER_TABS.find((one) => one === id), user_id: undefined }),
+    });
   return (
     <Stack>
       <PageHead
         title={pageText("users")}
         question={pageText("usersQuestion")}
         actions={
-          <>
-            {view.choice}
-            <CsvLink path="/api/v1/users" query={filters} />
-          </>
+          <Button writes tone="primary" icon={<UserPlus size={14} aria-hidden />} onClick={() => setInviting(true)}>
+            {text("invite")}
+          </Button>
         }
       />
-      <Row>
-        <SearchField
-          label={text("filter")}
-          value={filters.q ?? ""}
-          onSearch={(q) => filter({ q: q === "" ? undefined : q })}
-        />
-        <SelectField
-          label={text("status")}
-          value={filters.status ?? ""}
-          onChange={({ target }) => filter({ status: STATUSES.find((status) => status === target.value) })}
-          choices={[
-            { value: "", label: text("statusAll") },
-            ...STATUSES.map((value) => ({ value, label: choiceLabel(value) })),
-          ]}
-        />
-      </Row>
-      <ListTable
-        state={users}
-        view={view}
-        label={text("list")}
-        rowKey={({ id }) => id}
-        onOpen={({ id }) => open(id)}
-        openKey={openId}
-        onEnd={users.onEnd}
-        empty={
-          Object.keys(filters).length > 0 ? (
-            <Empty
-              title={text("noMatch")}
-              action={<Button onClick={() => filter({ q: undefined, status: undefined })}>{text("clear")}</Button>}
-            >
-              {text("noMatchText")}
-            </Empty>
-          ) : (
-            <Empty title={text("empty")}>{text("emptyText")}</Empty>
-          )
-        }
+      <Tabs
+        label={text("parts")}
+        chosen={tab}
+        onChoose={show}
+        tabs={[
+          { id: "people", label: text("people"), content: <PeopleTab /> },
+          {
+            id: "invitations",
+            label: text("invitations"),
+            content: (
+              <Suspense fallback={null}>
+                <InvitationsTab />
+              </Suspense>
+            ),
+          },
+          {
+            id: "groups",
+            label: text("groups"),
+            content: (
+              <Suspense fallback={null}>
+                <GroupsTab />
+              </Suspense>
+            ),
+          },
+        ]}
       />
       <Suspense fallback={null}>
-        {openId !== undefined && <UserPanel key={openId} userId={openId} onClose={() => open(undefined)} />}
+        {isInviting && (
+          <InviteDialog
+            onClose={() => setInviting(false)}
+            onInvited={() => {
+              setInviting(false);
+              show("invitations");
+            }}
+          />
+        )}
       </Suspense>
     </Stack>
   );
-}
-
-function useColumns(open: (id: string) => void): readonly ListColumn<ListedUser>[] {
-  const { id: ownId } = useCurrentUser();
-  const columns = useMemo(
-    (): readonly ListColumn<ListedUser>[] => [
-      {
-        id: "email",
-        head: text("email"),
-        isWide: true,
-        sortBy: ({ email }) => email,
-        cell: ({ id, email }) => (
-          <bdi title={email}>
-            {email}
-            {id === ownId && ` (${text("self")})`}
-          </bdi>
-        ),
-      },
-      {
-        id: "name",
-        head: text("name"),
-        isWide: true,
-        sortBy: ({ name }) => (name === "" ? null : name),
-        cell: ({ name }) => <bdi title={name}>{name === "" ? text("unknown") : name}</bdi>,
-      },
-      {
-        id: "provider",
-        head: text("provider"),
-        sortBy: ({ provider }) => provider,
-        cell: ({ provider }) => <bdi>{provider}</bdi>,
-      },
-      {
-        id: "status",
-        head: text("status"),
-        sortBy: ({ status }) => status,
-        cell: ({ status }) => <UserBadge status={status} />,
-      },
-      { id: "role", head: text("role"), sortBy: ({ role }) => role, cell: ({ role }) => choiceLabel(role) },
-      {
-        id: "tenant",
-        head: text("tenant"),
-        isWide: true,
-        sortBy: ({ tenant_name }) => tenant_name,
-        cell: ({ tenant_id, tenant_name }) =>
-          tenant_id === null ? (
-            text("unknown")
-          ) : (
-            <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }}>
-              <bdi>{tenant_name}</bdi>
-            </Link>
-          ),
-      },
-      {
-        id: "last",
-        head: text("lastSignIn"),
-        sortBy: ({ last_login_at }) => last_login_at,
-        cell: ({ last_login_at }) => <Age at={last_login_at} />,
-      },
-      {
-        id: "first",
-        head: text("firstSignIn"),
-        isExtra: true,
-        sortBy: ({ created_at }) => created_at,
-        cell: ({ created_at }) => <Age at={created_at} />,
-      },
-    ],
-    [ownId],
-  );
-  return [
-    ...columns,
-    {
-      id: "approve",
-      head: text("access"),
-      cell: ({ id, email, status }) =>
-        status === "pending" ? (
-          <Button tone="quiet" aria-label={text("approveOf", { email })} onClick={() => open(id)}>
-            {text("approve")}
-          </Button>
-        ) : null,
-    },
-  ];
 }

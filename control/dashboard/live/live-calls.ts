@@ -3,11 +3,13 @@
  * ask is worked on a few calls at a time, so that nobody's many or slow reads keep the control service and its stores from others.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
-import type { UserRow } from "../../db/schema/users.ts";
 import { LeftLine, WaitingLine } from "../../kernel/waiting-line.ts";
+import type { ConsolePerson } from "../../users/person.ts";
 import { DashboardError } from "../dashboard-error.ts";
 import { OpenCalls } from "../open-calls.ts";
 import { passedOn } from "../passed-on.ts";
+
+type Asking = Pick<ConsolePerson, "id" | "role" | "tenant_id">;
 
 /** Nobody reads this status. */
 const CLIENT_GONE = 499;
@@ -20,7 +22,7 @@ export class LiveCalls {
    * The answer of a call of a person, with a body that makes its pieces in turn as well; `left`: aborted when the person leaves.
    * Throws DashboardError 429 and what the call throws.
    */
-  async answer(user: UserRow, left: AbortSignal, call: () => Promise<Response>): Promise<Response> {
+  async answer(user: Asking, left: AbortSignal, call: () => Promise<Response>): Promise<Response> {
     const name = lineOf(user);
     if ((this.#lines.get(name)?.length ?? 0) >= LIMITS.tenantConsoleWaiting)
       throw new DashboardError("too_many_calls", { "retry-after": "1" });
@@ -53,6 +55,6 @@ export class LiveCalls {
 }
 
 /** Who waits in the same line; blank: an admin, who may do what the token may. */
-function lineOf({ role, tenant_id, id }: UserRow): string {
+function lineOf({ role, tenant_id, id }: Asking): string {
   return role === "admin" ? "" : (tenant_id ?? id);
 }

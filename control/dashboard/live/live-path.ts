@@ -2,7 +2,7 @@
 import type { LiveRoute } from "../../api/access.ts";
 
 /** A route with the values of its path's parameters, in their order. */
-interface MatchedRoute {
+export interface MatchedRoute {
   readonly route: LiveRoute;
   readonly values: readonly string[];
 }

@@ -5,13 +5,14 @@
  */
 import { Buffer } from "node:buffer";
 import { GatewayError } from "../../../shared/errors.ts";
+import { isReadOnly, isWide } from "../../../shared/fields/roles.ts";
 import type { LiveRoute } from "../../api/access.ts";
 import { userCredential } from "../../api/guard.ts";
-import type { UserRow } from "../../db/schema/users.ts";
 import { SharedReads } from "../../kernel/shared-reads.ts";
+import type { ConsolePerson } from "../../users/person.ts";
 import { DashboardError } from "../dashboard-error.ts";
 import { LiveCalls } from "./live-calls.ts";
-import { managementPath, type RouteFinder, routeFinder } from "./live-path.ts";
+import { type MatchedRoute, managementPath, type RouteFinder, routeFinder } from "./live-path.ts";
 
 /** What is passed on of a request, and of an answer. */
 const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key", "if-match", "if-none-match"];
@@ -34,9 +35,12 @@ export interface LiveOptions {
   readonly nowMs: () => number;
 }
 
+/** A person, with what counts in the session. */
+type LivePerson = Pick<ConsolePerson, "id" | "email" | "role" | "tenant_id">;
+
 /** Who sends a request, and from where; a null address is not known. */
 interface Caller {
-  readonly user: UserRow;
+  readonly user: LivePerson;
   readonly address: string | null;
 }
 
@@ -65,13 +69,12 @@ export class Live {
   async answer(request: Request, path: string, caller: Caller): Promise<Response> {
     const matched = this.find(request.method, path);
     if (matched === null) throw new GatewayError("not_found");
-    const { user, shared } = matched.route;
-    const credential = this.#credentialOf(caller.user, user !== undefined);
+    const credential = this.#credentialOf(caller.user, matched);
     const query = new URL(request.url).searchParams;
     const address = `${managementPath(matched)}${query.size === 0 ? "" : `?${query.toString()}`}`;
     return await this.#calls.answer(caller.user, request.signal, async () =>
       shown(
-        shared === true
+        matched.route.shared === true
           ? await this.#sharedAnswer(request.url, address, credential, caller)
           : await this.#send(request, address, credential, caller),
       ),
@@ -79,10 +82,13 @@ export class Live {
   }
 
   /** The credential with which the Management API answers what the user may see. Throws DashboardError 403. */
-  #credentialOf({ role, tenant_id }: UserRow, isForUsers: boolean): string {
+  #credentialOf({ id, role, tenant_id }: LivePerson, { route, values: [first = ""] }: MatchedRoute): string {
     const { adminToken } = this.#options;
-    if (role === "admin") return `Bearer ${adminToken}`;
-    if (!isForUsers) throw new DashboardError("forbidden");
+    const { method, user, isOwn = false, hasSecrets = false } = route;
+    if (role === "admin" || (isOwn && first.toLowerCase() === id)) return `Bearer ${adminToken}`;
+    if (isReadOnly(role) && method !== "GET") throw new DashboardError("read_only");
+    if (isWide(role) && !hasSecrets) return `Bearer ${adminToken}`;
+    if (user === undefined || isWide(role)) throw new DashboardError("forbidden");
     if (tenant_id === null) throw new DashboardError("no_tenant");
     return userCredential(tenant_id, adminToken);
   }

@@ -24,6 +24,9 @@ interface Discovered {
   readonly configuration: Promise<oidc.Configuration>;
 }
 
+/** Of more groups than this the others count as none. */
+const GROUPS_MAX = 5000;
+
 /** How providers write that an email is verified: a boolean, or one as text or number. */
 const VERIFIED: ReadonlySet<unknown> = new Set([true, "true", 1, "1"]);
 
@@ -80,10 +83,13 @@ export class OidcSignIn {
     const claims = tokens.claims();
     if (claims === undefined) throw new Error("the provider gave no ID token");
     if (!isStorable(claims.sub)) throw new Error("the provider gave a subject with NUL or an unpaired surrogate");
-    const { allowUnverifiedEmail } = this.#provider;
+    const { allowUnverifiedEmail, groupsClaim } = this.#provider;
     const isKnown = allowUnverifiedEmail || (claims["email_verified"] ?? claims["xms_edov"]) !== undefined;
     const told =
-      (typeof claims["email"] === "string" && isKnown) || configuration.serverMetadata().userinfo_endpoint === undefined
+      (typeof claims["email"] === "string" &&
+        isKnown &&
+        (groupsClaim === null || claimOf(claims, groupsClaim) !== undefined)) ||
+      configuration.serverMetadata().userinfo_endpoint === undefined
         ? claims
         : { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
     const { email, name } = told;
@@ -98,7 +104,9 @@ export class OidcSignIn {
       provider: this.#provider.id,
       subject: claims.sub,
       email,
+      isEmailVerified: VERIFIED.has(verified),
       name: typeof name === "string" ? name : "",
+      groups: groupsClaim === null ? [] : groupsIn(claimOf(told, groupsClaim)),
     };
   }
 
@@ -125,6 +133,24 @@ export class OidcSignIn {
       execute: [oidc.enableNonRepudiationChecks, ...(isLoopback(new URL(issuer)) ? [oidc.allowInsecureRequests] : [])],
     });
   }
+}
+
+/** A claim by its name, or by the names on the way to it, such as `realm_access.roles`. */
+function claimOf(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  return name
+    .split(".")
+    .reduce<unknown>(
+      (at, part) =>
+        typeof at === "object" && at !== null && Object.hasOwn(at, part) ? Reflect.get(at, part) : undefined,
+      claims,
+    );
+}
+
+/** The names of groups in a claim: one text, or a list. */
+function groupsIn(claim: unknown): readonly string[] {
+  const names = (Array.isArray(claim) ? claim : [claim]).filter((one) => typeof one === "string" && isStorable(one));
+  return [...new Set(names as string[])].slice(0, GROUPS_MAX);
 }
 
 /** The secret in the body where the provider takes it so, else in a header, which every provider takes (RFC 6749 2.3.1). */

@@ -28,7 +28,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     GATEWAY_PROVISIONER_DRAIN_SECS: "1",
     GATEWAY_DASHBOARD: "1",
     GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
-    OIDC_PROVIDERS: JSON.stringify([{ ...PROVIDER, issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET }]),
+    OIDC_PROVIDERS: JSON.stringify([
+      { ...PROVIDER, issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET, groups_claim: "groups" },
+    ]),
   });
   project.provide("browserAddress", browser.wsEndpoint());
   return async () => {

@@ -1,0 +1,58 @@
+import "../../forms/record/no-code-from-texts.ts";
+import { useQueryClient } from "@tanstack/react-query";
+import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";
+import { createInvitationSchema } from "../../../shared/schema/invitation.ts";
+import { answerValue, api } from "../../data/api.ts";
+import { CreateForm } from "../../forms/record/create-form.tsx";
+import { type FieldSpec, fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
+import { commonText } from "../../messages/common.ts";
+import { usersTexts } from "../../messages/en/users.ts";
+import { texts } from "../../messages/texts.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Notice } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.ts";
+import { TenantsField } from "./tenants-field.tsx";
+import { INVITATION_READS } from "./user-words.tsx";
+
+const text = texts("users", usersTexts);
+const DAYS: FieldSpec = { name: "expires_in_days", kind: "number", isNullable: false, choices: [] };
+const SPECS: readonly FieldSpec[] = [...fieldSpecs(["email", "role"], USER_FIELDS), valueSpec("tenant_ids"), DAYS];
+const INITIAL = { email: "", role: "user", tenant_ids: [], expires_in_days: 7 };
+
+/** Invites somebody by email, with a role and tenants. */
+export function InviteDialog({ onClose, onInvited }: { readonly onClose: () => void; readonly onInvited: () => void }) {
+  const queries = useQueryClient();
+  return (
+    <Dialog isOpen isKept onClose={onClose} title={text("inviteTitle")} closeLabel={commonText("close")}>
+      <CreateForm
+        specs={SPECS}
+        schema={createInvitationSchema}
+        initial={INITIAL}
+        zone="UTC"
+        submitLabel={text("invite")}
+        controls={{
+          tenant_ids: ({ typed, onType, error }) => (
+            <TenantsField
+              label={text("tenants")}
+              chosen={(Array.isArray(typed) ? typed : []).map((id) => ({ tenant_id: String(id), role: "viewer" }))}
+              onChange={(chosen) => onType(chosen.map(({ tenant_id }) => tenant_id))}
+              hasRoles={false}
+              error={error}
+            />
+          ),
+        }}
+        note={({ role }) => role === "admin" && <Notice tone="warn">{text("warn_new_admin")}</Notice>}
+        onSubmit={async (body, idempotencyKey) => {
+          const { email } = answerValue(
+            await api.POST("/api/v1/invitations", { params: { header: { "idempotency-key": idempotencyKey } }, body }),
+          );
+          toast({ title: text("invited", { email }), detail: text("invitedText"), tone: "good" });
+          for (const path of INVITATION_READS) void queries.invalidateQueries({ queryKey: [path] });
+          onInvited();
+        }}
+      >
+        <Notice>{text("inviteText")}</Notice>
+      </CreateForm>
+    </Dialog>
+  );
+}

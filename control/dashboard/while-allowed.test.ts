@@ -1,0 +1,97 @@
+/** What is under way ends with the permission (docs/rules/users.md#approval). */
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import type { User } from "../../shared/schema/user.ts";
+import { startConsole, type TestConsole } from "../../test/harness/console.ts";
+import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
+import { DashboardError } from "./dashboard-error.ts";
+import { whileAllowed } from "./while-allowed.ts";
+
+let testing: TestConsole;
+let ann: ConsoleBrowser;
+let annUser: User;
+let streaming: ServerResponse | null = null;
+
+/** Begins an answer and does not end it. */
+const dataPlane = createServer((incoming, response) => {
+  streaming = response;
+  incoming.resume();
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.write("data: 1\n\n");
+});
+
+beforeAll(async () => {
+  dataPlane.listen(0, "127.0.0.1");
+  await once(dataPlane, "listening");
+  const { port } = dataPlane.address() as AddressInfo;
+  testing = await startConsole({ GATEWAY_PROXY_OWN_URL: `http://127.0.0.1:${port}` });
+  ann = testing.browser();
+  await testing.signIn(ann);
+  [annUser] = (await (await testing.control.request("GET", "/api/v1/users?q=ann")).json()) as [User];
+  const tenant = (await (await testing.control.request("POST", "/api/v1/tenants", { name: "t" })).json()) as Tenant;
+  await become({ status: "active", role: "user", tenant_id: tenant.id });
+});
+afterAll(async () => {
+  dataPlane.closeAllConnections();
+  dataPlane.close();
+  await testing.close();
+});
+
+const become = async (body: object) => await testing.control.request("PATCH", `/api/v1/users/${annUser.id}`, body);
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+it("breaks an answer of the playground off once the role may only read", { tags: ["check"] }, async () => {
+  const answer = await ann.send("POST", "/api/relay/v1/chat/completions", {});
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  expect((await reader.read()).value).toEqual(bytesOf("data: 1\n\n"));
+  const closed = once(streaming as ServerResponse, "close");
+  await become({ role: "viewer" });
+  await expect(reader.read()).rejects.toMatchObject({ code: "ERR_STREAM_PREMATURE_CLOSE" });
+  await closed;
+});
+
+it("leaves an answer alone while it is allowed or the database is away", async () => {
+  vi.useFakeTimers();
+  const judged: string[] = [];
+  const source = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = source.writable.getWriter();
+  const whole = new Response(source.readable, { status: 201, headers: { "x-kept": "yes" } });
+  const answer = whileAllowed(whole, async () => {
+    judged.push("asked");
+    if (judged.length > 1) throw new Error("the database is away");
+  });
+  const text = answer.text();
+  await vi.advanceTimersByTimeAsync(11_000);
+  await writer.write(bytesOf("whole"));
+  await writer.close();
+  expect({ text: await text, status: answer.status, header: answer.headers.get("x-kept") }).toEqual({
+    text: "whole",
+    status: 201,
+    header: "yes",
+  });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(judged).toEqual(["asked", "asked"]);
+});
+
+it("ends its source once it is not allowed, and when its reader leaves", async () => {
+  vi.useFakeTimers();
+  const begun = (judge: () => Promise<unknown>) => {
+    const ended = Promise.withResolvers<unknown>();
+    const source = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(bytesOf("1")),
+      cancel: (reason) => ended.resolve(reason),
+    });
+    return { answer: whileAllowed(new Response(source), judge), ended: ended.promise };
+  };
+  const refused = begun(async () => await Promise.reject(new DashboardError("signed_out")));
+  const left = begun(async () => undefined);
+  await left.answer.body?.cancel("left");
+  await vi.advanceTimersByTimeAsync(5000);
+  expect({ refused: await refused.ended, left: await left.ended }).toMatchObject({
+    refused: { code: "ERR_STREAM_PREMATURE_CLOSE" },
+    left: "left",
+  });
+});
