@@ -53,7 +53,7 @@ const WORTH_SAYING = 0.2;
 /** Where less time went is of no interest. */
 const TOLD_FROM_MS = 100;
 /** A request that took less is not slow. */
-const SLOW_MS = 1000;
+export const SLOW_MS = 1000;
 /** A stream shorter than this says nothing of its speed. */
 const SPEED_FROM_MS = 50;
 
@@ -154,12 +154,22 @@ function timeSentence({ id, durationMs }: Phase, row: ExplainedRow): string {
   return text(`time_${id}`, values);
 }
 
-/** How fast tokens were written, where the row can tell the stream's time. */
 function speedSentence(phases: readonly Phase[], row: ExplainedRow): readonly string[] {
+  const rate = streamTokensPerSec(phases, row);
+  return rate === null
+    ? []
+    : [text("speed", { tokens: measured(row.output_tokens), rate: formatCount(Math.round(rate)) })];
+}
+
+/** How fast tokens were written; null where the row cannot tell the stream's time. */
+export function streamTokensPerSec(
+  phases: readonly Phase[],
+  row: { readonly output_tokens?: number | undefined },
+): number | null {
   const stream = phases.find(({ id }) => id === "stream");
   const tokens = measured(row.output_tokens);
-  if (stream === undefined || stream.durationMs < SPEED_FROM_MS || tokens < 2) return [];
-  return [text("speed", { tokens, rate: formatCount(Math.round(tokens / (stream.durationMs / 1000))) })];
+  if (stream === undefined || stream.durationMs < SPEED_FROM_MS || tokens < 2) return null;
+  return tokens / (stream.durationMs / 1000);
 }
 
 function attemptsSentence(count: number, endpoint: string | undefined): string {

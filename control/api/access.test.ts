@@ -58,6 +58,7 @@ const OF_USERS: Readonly<Record<string, string>> = {
   "GET /usage/cache": "tenant in query",
   "GET /usage/logs": "tenant in query",
   "GET /usage/logs/totals": "tenant in query",
+  "GET /usage/logs/facets": "tenant in query",
   "GET /usage/logs/{request_id}": "tenant in answer",
   "GET /costs": "tenant in query",
   "GET /costs/daily": "tenant in query",

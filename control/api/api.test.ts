@@ -138,6 +138,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["POST", `/api/v1/mcp-servers/${ABSENT}/test`, null],
   ["GET", "/api/v1/usage/logs", null],
   ["GET", "/api/v1/usage/logs/totals", null],
+  ["GET", "/api/v1/usage/logs/facets", null],
   ["GET", "/api/v1/usage", null],
   ["GET", "/api/v1/usage/keys", null],
   ["GET", "/api/v1/usage/keys/summary", null],

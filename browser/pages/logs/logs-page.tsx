@@ -4,6 +4,7 @@ import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
+import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
@@ -15,22 +16,26 @@ import { Button } from "../../ui/button.tsx";
 import { PageHead, Panel } from "../../ui/layout.tsx";
 import { Empty, Failure, Loaded } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { CompareBar, CompareBox, CompareHead, comparedIds, toggledCompare } from "./compare-choice.tsx";
 import { chosenColumns, type SeenLog, useTableColumns } from "./log-columns.tsx";
+import { LogCounts } from "./log-counts.tsx";
 import { LogFilters } from "./log-filters.tsx";
 import { LiveState, LogActions } from "./log-toolbar.tsx";
 import { LogTotals } from "./log-totals.tsx";
 import classes from "./logs-page.module.css";
-import { FILTERS, filtersOf, isOver, type LogsQuery, logsQuery, periodOf } from "./logs-query.ts";
+import { filtersOf, isOver, type LogsQuery, logsQuery, NO_FILTERS, periodOf, windowOf } from "./logs-query.ts";
 import { type LogsSearch, logsSearch, type SearchChanges } from "./logs-search.ts";
 import { useFeed } from "./use-feed.ts";
 
 const text = texts("logs", logsTexts);
+const viewText = texts("log-views", logViewsTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/logs");
 const HOUR_MS = 3_600_000;
 /** Loaded when the first request is opened: sentences and waterfall are as large as the list. */
 const RequestTitle = lazy(async () => ({ default: (await import("./request-detail.tsx")).RequestTitle }));
 const RequestDetail = lazy(async () => ({ default: (await import("./request-detail.tsx")).RequestDetail }));
+const ComparePanel = lazy(async () => ({ default: (await import("./compare-panel.tsx")).ComparePanel }));
 const stateTexts = {
   loading: text("loading"),
   failed: text("failed"),
@@ -81,12 +86,31 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
   const [isAtTop, setAtTop] = useState(true);
   const box = useRef<HTMLDivElement>(null);
   const isPast = isOver(query, useNow(QUARTER_MS));
-  const isLive = search.paused !== true && !isPast;
-  const isHeld = search.open !== undefined || !isAtTop;
-  const feed = useFeed(query, { isLive, isHeld });
+  const isFollowing = search.follow === true;
+  const compared = comparedIds(search);
+  const isHeld = search.open !== undefined || compared.length > 0 || !isAtTop;
+  const feed = useFeed(query, { isLive: !isPast, isFollowing, isHeld });
   const { list, rows, fresh } = feed;
   const chosen = useMemo(() => chosenColumns(search, role), [search, role]);
-  const columns = useTableColumns(chosen);
+  const shownColumns = useTableColumns(chosen);
+  const toggle = useCallback(
+    (id: string) => onChange({ compare: toggledCompare(search, id) }, true),
+    [onChange, search],
+  );
+  const compareKey = compared.join();
+  const columns = useMemo(
+    () => [
+      {
+        id: "compare",
+        head: <CompareHead />,
+        cell: ({ request_id: id }: SeenLog) => (
+          <CompareBox id={id} isChosen={compareKey.split(",").includes(id)} onToggle={toggle} />
+        ),
+      },
+      ...shownColumns,
+    ],
+    [shownColumns, compareKey, toggle],
+  );
   const { hasNextPage, isFetching, fetchNextPage } = list;
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetching) void fetchNextPage();
@@ -95,7 +119,11 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
     (row: SeenLog) => onChange({ open: row.request_id }, search.open !== undefined),
     [onChange, search.open],
   );
-  const close = useCallback(() => onChange({ open: undefined }), [onChange]);
+  const isComparing = compared.length === 2;
+  const close = useCallback(
+    () => onChange(isComparing ? { compare: undefined } : { open: undefined }),
+    [onChange, isComparing],
+  );
   const isMarked = useCallback(({ request_id }: SeenLog) => fresh.has(request_id), [fresh]);
   const showNew = (): void => {
     feed.show();
@@ -105,7 +133,8 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
   const openId = search.open;
   const detail =
     openId === undefined ? null : { requestId: openId, listed: rows.find((row) => row.request_id === openId), role };
-  const isFiltered = Object.keys(filtersOf(search, role)).length > 0;
+  const isFiltered = Object.keys(filtersOf(search, role)).length > 0 || windowOf(search) !== null;
+  const isListed = list.isFetched && !list.isPlaceholderData;
   return (
     <>
       <PageHead
@@ -114,46 +143,51 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
         actions={<LogActions query={query} search={search} role={role} onChange={onChange} />}
       />
       <LogFilters search={search} role={role} tenantName={tenantName} onChange={onChange} />
+      <LogCounts query={query} search={search} isListed={isListed} onChange={onChange} />
       <Beside
         detail={
-          detail === null
-            ? null
-            : {
-                title: (
-                  <Suspense fallback={text("request")}>
-                    <RequestTitle {...detail} />
-                  </Suspense>
-                ),
+          isComparing
+            ? {
+                title: viewText("compare"),
                 content: (
                   <Suspense fallback={null}>
-                    <RequestDetail key={detail.requestId} {...detail} />
+                    <ComparePanel ids={[compared[0] ?? "", compared[1] ?? ""]} rows={rows} />
                   </Suspense>
                 ),
               }
+            : detail === null
+              ? null
+              : {
+                  title: (
+                    <Suspense fallback={text("request")}>
+                      <RequestTitle {...detail} />
+                    </Suspense>
+                  ),
+                  content: (
+                    <Suspense fallback={null}>
+                      <RequestDetail key={detail.requestId} {...detail} />
+                    </Suspense>
+                  ),
+                }
         }
-        label={text("request")}
+        label={isComparing ? viewText("compare") : text("request")}
         closeLabel={text("close")}
         onClose={close}
       >
         <Panel isFlush>
           <div ref={box}>
             <div className={classes["bar"]}>
-              <LogTotals query={query} isListed={list.isFetched && !list.isPlaceholderData} />
+              <LogTotals query={query} isListed={isListed} />
               <LiveState
-                isPaused={search.paused === true}
+                isFollowing={isFollowing}
                 isOver={isPast}
                 isHeld={isHeld}
-                reading={
-                  feed.liveError !== null || list.error !== null
-                    ? "failed"
-                    : list.data === undefined
-                      ? "loading"
-                      : "good"
-                }
+                hasFailed={feed.liveError !== null || list.error !== null}
                 waiting={feed.waiting}
                 onShow={showNew}
-                onPause={(isPaused) => onChange({ paused: isPaused ? true : undefined })}
+                onFollow={(follows) => onChange({ follow: follows ? true : undefined })}
               />
+              {compared.length === 1 && <CompareBar onStop={() => onChange({ compare: undefined }, true)} />}
             </div>
             {feed.liveError !== null && (
               <Failure
@@ -180,13 +214,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
                     <Empty
                       title={text("emptyTitle")}
                       action={
-                        isFiltered && (
-                          <Button
-                            onClick={() => onChange(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}
-                          >
-                            {text("clearFilters")}
-                          </Button>
-                        )
+                        isFiltered && <Button onClick={() => onChange(NO_FILTERS)}>{text("clearFilters")}</Button>
                       }
                     >
                       {text(isFiltered ? "emptyFiltered" : "emptyPeriod")}
@@ -206,7 +234,7 @@ const rowKey = ({ request_id }: SeenLog): string => request_id;
 
 /** The query of the address. The clock is read when the filters change, so that the list does not begin anew by itself. */
 function useQueryOf(search: LogsSearch, role: "admin" | "user", zone: string): LogsQuery {
-  const told = JSON.stringify([periodOf(search), filtersOf(search, role), zone]);
+  const told = JSON.stringify([periodOf(search), windowOf(search), filtersOf(search, role), zone]);
   const kept = useRef<{ readonly told: string; readonly query: LogsQuery } | null>(null);
   if (kept.current?.told !== told) kept.current = { told, query: logsQuery(search, role, zone, serverNowMs()) };
   return kept.current.query;

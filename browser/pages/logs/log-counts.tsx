@@ -1,0 +1,66 @@
+import { useQuery } from "@tanstack/react-query";
+import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
+import { read } from "../../data/reads.ts";
+import { commonText } from "../../messages/common.ts";
+import { logViewsTexts } from "../../messages/en/log-views.ts";
+import { texts } from "../../messages/texts.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Panel } from "../../ui/layout.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { LogFacets } from "./log-facets.tsx";
+import { LogHistogram } from "./log-histogram.tsx";
+import classes from "./logs-page.module.css";
+import { isOver, type LogsQuery } from "./logs-query.ts";
+import type { LogsSearch, SearchChanges } from "./logs-search.ts";
+
+const text = texts("log-views", logViewsTexts);
+const EVERY_MS = 30_000;
+const STATES = {
+  loading: text("chartLoading"),
+  failed: text("chartFailed"),
+  stale: commonText("stale"),
+  retry: commonText("retry"),
+};
+
+interface CountsProps {
+  readonly query: LogsQuery;
+  readonly search: LogsSearch;
+  /** Whether the list has been read: counts of a long period would keep the store from answering it. */
+  readonly isListed: boolean;
+  readonly onChange: (changes: SearchChanges) => void;
+}
+
+/** The requests of the list over time and by value, from one read. */
+export function LogCounts({ query, search, isListed, onChange }: CountsProps) {
+  const isPast = isOver(query, useNow(QUARTER_MS));
+  const counted = useQuery(
+    read(
+      "/api/v1/usage/logs/facets",
+      { params: { query } },
+      { enabled: isListed, ...(isPast ? {} : { everyMs: EVERY_MS }) },
+    ),
+  );
+  const isShown = search.facets !== "off";
+  return (
+    <Panel>
+      <div className={classes["counts"]}>
+        <Loaded state={counted} texts={STATES}>
+          {(answer) => (
+            <>
+              <LogHistogram counted={answer} isOld={counted.isPlaceholderData} onWindow={onChange} />
+              <Button
+                tone="quiet"
+                aria-expanded={isShown}
+                onClick={() => onChange({ facets: isShown ? "off" : undefined })}
+              >
+                {text(isShown ? "hideFacets" : "showFacets")}
+              </Button>
+              {isShown && <LogFacets counted={answer} search={search} onChange={onChange} />}
+            </>
+          )}
+        </Loaded>
+      </div>
+    </Panel>
+  );
+}
