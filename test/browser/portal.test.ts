@@ -61,7 +61,7 @@ describe("the first page of a user", () => {
 
   it("is not an admin's, and a page of admins is not a user's", async () => {
     const admin = await fixture.open({ as: "admin" });
-    await admin.page.goto("/portal/usage");
+    await admin.page.goto("/portal/limits");
     await admin.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     const { page, problems } = await fixture.open({ as: "user" });
     await page.goto("/fairshare");
@@ -117,10 +117,14 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
     async () => await fixture.gateway.must<readonly object[]>("GET", `/usage/daily?tenant_id=${tenant.id}`),
     (rows) => rows.length === 1,
   );
-  await page.goto("/portal/usage");
+  // the address that usage had before it was one page with costs
+  await page.goto("/portal/usage?period=7d");
+  await page.waitForURL(/\/reports\?period=7d$/);
+  await page.getByRole("heading", { level: 1, name: "Usage and costs" }).waitFor();
+  await page.getByRole("table", { name: "By model" }).getByRole("cell", { name: model }).waitFor();
+  await page.goto("/reports?by=key");
   const byKey = page.getByRole("table", { name: "By key" });
   await byKey.getByRole("cell", { name: "notebooks" }).waitFor();
-  await page.getByRole("table", { name: "By model" }).getByRole("cell", { name: model }).waitFor();
   const download = page.waitForEvent("download");
   await page.getByTitle("By key, as CSV").click();
   const stream = await (await download).createReadStream();
@@ -133,8 +137,6 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
     rest: [],
   });
 
-  await page.goto("/reports?by=key");
-  await byKey.getByRole("cell", { name: "notebooks" }).waitFor();
   const heads = await byKey.getByRole("columnheader").allInnerTexts();
   expect({ hasKey: heads.includes("Key"), hasTenant: heads.includes("Tenant") }).toEqual({
     hasKey: true,
@@ -175,7 +177,7 @@ it("a model without a price is said to have none, and never to be free", async (
   await page.getByText("0 refused, 0 failed, no price").waitFor();
   await page.goto("/portal/models");
   await page.getByRole("row", { name: model }).getByText("No price set").waitFor();
-  for (const path of ["/portal/models", "/portal/usage", "/reports", "/logs", `/keys?key_id=${key.id}`]) {
+  for (const path of ["/portal/models", "/reports", "/logs", `/keys?key_id=${key.id}`]) {
     await page.goto(path);
     await page.locator("h1").waitFor();
     await page.waitForLoadState("networkidle");
@@ -251,7 +253,7 @@ it("every page of a user has links, no admin controls and nothing of others or u
     "/portal",
     "/portal/models",
     "/portal/limits",
-    "/portal/usage",
+    "/reports",
     "/portal/guide",
     "/keys",
     `/keys?key_id=${key.id}`,

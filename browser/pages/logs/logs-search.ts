@@ -8,8 +8,8 @@ import { choiceParam, flagParam, LIST_PARAMS, numberParam, searchParams, textPar
 const NAME_MAX = 300;
 /** The largest number of milliseconds that a row can have. */
 const MS_MAX = 2 ** 32 - 1;
-/** The largest time value of ECMAScript. */
-const INSTANT_MAX_MS = 8.64e15;
+/** The API takes 15 digits. */
+const INSTANT_MAX_MS = 1e15 - 1;
 
 /** How a request ended. */
 export const STATUS_TEXTS = {
