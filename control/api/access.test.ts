@@ -33,6 +33,7 @@ const FOR_THE_TOKEN: Readonly<Record<string, string>> = {
 const OF_USERS: Readonly<Record<string, string>> = {
   "GET /tenants/{id}": "tenant in path",
   "GET /tenants/{id}/budget/usage": "tenant in path",
+  "GET /tenants/{id}/load": "tenant in path",
   "GET /tenants/{id}/keys": "tenant in path",
   "POST /tenants/{id}/keys": "tenant in path",
   "GET /keys/{id}": "key in path",

@@ -164,6 +164,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/capacity", null],
   ["PUT", "/api/v1/capacity", { max_in_flight: 8 }],
   ["GET", "/api/v1/fairshare/live", null],
+  ["GET", `/api/v1/tenants/${ABSENT}/load`, null],
   ["POST", "/api/v1/resync", null],
   ["GET", "/api/v1/fairshare/history", null],
   ["GET", "/api/v1/about", null],

@@ -70,7 +70,7 @@ describe("the list of requests", () => {
     await rowsIn(page).first().getByText("200", { exact: true }).waitFor();
     expect(await table.getAttribute("aria-rowcount")).toBe(String(MANY + 4));
     await page.getByRole("button", { name: "Follow" }).click();
-    await page.getByText("Following").waitFor();
+    await page.getByText("Following", { exact: true }).waitFor();
     await send(minted, 2);
     await waitFor(
       async () => await table.getAttribute("aria-rowcount"),

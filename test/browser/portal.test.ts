@@ -100,7 +100,7 @@ it("the limits of a tenant are listed with what is left and when it resets", asy
   await row(`Budget in tokens 1,000,000 ${left} Resets 1 `).waitFor();
   await row("Budget in USD No limit").waitFor();
   await row("Tokens per minute 90,000").waitFor();
-  await row("Concurrent requests 7 in each region").waitFor();
+  await row("Concurrent requests 7 in each region 7 ").getByText("0 running, 0 waiting").waitFor();
   await page
     .getByRole("table", { name: "Each key" })
     .getByRole("row", { name: "bounded Requests per minute: 30 No limit" })
@@ -126,7 +126,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   const byKey = page.getByRole("table", { name: "By key" });
   await byKey.getByRole("cell", { name: "notebooks" }).waitFor();
   const download = page.waitForEvent("download");
-  await page.getByTitle("By key, as CSV").click();
+  await page.getByTitle("All rows and figures of this table, as CSV").click();
   const stream = await (await download).createReadStream();
   const file = Buffer.concat(await stream.toArray()).toString();
   const [head = "", row = "", ...rest] = file.trim().split("\r\n");
@@ -157,6 +157,17 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   expect(await code.textContent()).toContain(model);
   await page.getByLabel("Key", { exact: true }).selectOption("notebooks");
   await page.getByText("Put the secret of notebooks").waitFor();
+
+  await page.getByLabel("Route", { exact: true }).selectOption("Responses");
+  await page.getByRole("tab", { name: "Python" }).click();
+  const responses = page.locator("pre", { hasText: "client.responses.create" });
+  await responses.waitFor();
+  expect(await responses.textContent()).toContain(`base_url="${fixture.gateway.proxyUrl}/v1"`);
+  expect(await responses.textContent()).toContain(model);
+  await page.getByLabel("Route", { exact: true }).selectOption("Speech");
+  await page.getByText("None of your models can be called on this route.").waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Code for /v1/audio/speech" }).waitFor();
   expect(visit.problems()).toEqual([]);
 });
 

@@ -54,7 +54,7 @@ const FIELDS: readonly Field[] = [
   words(logText("columnEndpoint"), ({ endpoint }) => endpoint),
   words(logText("type"), typeWords),
   words(logText("status"), ({ status_code }) => status_code?.toString()),
-  words(text("columnReason"), requestReason),
+  words(text("columnReason"), (row) => requestReason(row, row.attempts)),
   words(logText("admission"), ({ admission }) => admission && logText(ADMISSION_TEXTS[admission])),
   words(logText("cache"), ({ cache_status: status }) => status && logText(CACHE_TEXTS[status])),
   amount(text("columnWait"), ({ queue_wait_ms }) => queue_wait_ms, formatMs),

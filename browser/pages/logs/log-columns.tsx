@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { UsageLog } from "../../../shared/schema/usage.ts";
 import { oneLine } from "../../../shared/text/printable.ts";
 import type { OperatorField } from "../../../shared/usage/usage-row.ts";
@@ -32,7 +33,11 @@ interface LogColumn<Row = SeenLog> extends Omit<Column<Row>, "id" | "head"> {
 }
 
 type AdminColumn = LogColumn & { readonly isForAdmins: true };
-type UserColumn = LogColumn<Omit<SeenLog, OperatorField>> & { readonly isForAdmins?: never };
+type UserColumn = LogColumn<Omit<SeenLog, OperatorField>> & {
+  readonly isForAdmins?: never;
+  /** For admins, who see more fields. */
+  readonly adminCell?: (row: SeenLog) => ReactNode;
+};
 
 /** Time until the first byte; a row without one has 0. */
 const firstMs = ({ ttft_ms }: SeenLog): number | null => (ttft_ms !== undefined && ttft_ms > 0 ? ttft_ms : null);
@@ -44,7 +49,12 @@ const COLUMNS = [
   { id: "model", name: text("model"), cell: (row) => <Name of={row.model} /> },
   { id: "type", name: text("type"), isExtra: true, cell: (row) => typeWords(row) },
   { id: "status", name: text("status"), cell: (row) => <Status status={row.status_code} /> },
-  { id: "reason", name: viewText("columnReason"), cell: (row) => <Name of={requestReason(row)} /> },
+  {
+    id: "reason",
+    name: viewText("columnReason"),
+    cell: (row) => <Name of={requestReason(row)} />,
+    adminCell: (row) => <Name of={requestReason(row, row.attempts)} />,
+  },
   { id: "queue", name: viewText("columnWait"), align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
   { id: "first", name: text("columnFirst"), align: "right", cell: (row) => formatMs(firstMs(row)) },
   {
@@ -94,8 +104,12 @@ type ColumnId = (typeof COLUMNS)[number]["id"];
 
 /** The columns that a reader can have. */
 export function columnsFor(role: "admin" | "user"): readonly LogColumn[] {
-  const columns: readonly LogColumn[] = COLUMNS;
-  return columns.filter(({ isForAdmins }) => role === "admin" || isForAdmins !== true);
+  const columns: readonly (AdminColumn | (UserColumn & LogColumn))[] = COLUMNS;
+  if (role === "user") return columns.filter(({ isForAdmins }) => isForAdmins !== true);
+  return columns.map((column) => ({
+    ...column,
+    cell: column.isForAdmins ? column.cell : (column.adminCell ?? column.cell),
+  }));
 }
 
 /** What some of them say of one request, with their names, in the order of `ids`. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { outputTokensPerSec, requestReason } from "./request-reason.ts";
 
-const slow = { status_code: 200, total_ms: 10_000, gateway_ms: 0, queue_wait_ms: 0, ttft_ms: 500, attempts: 1 };
+const slow = { status_code: 200, total_ms: 10_000, gateway_ms: 0, queue_wait_ms: 0, ttft_ms: 500 };
 
 describe("the reason", () => {
   it.each([
@@ -10,15 +10,21 @@ describe("the reason", () => {
     ["the gateway", { gateway_ms: 6000 }, "Time in the gateway, 60%"],
     ["the first token", { ttft_ms: 9000 }, "Slow first token, 90%"],
     ["the stream", {}, "Long output, 95%"],
-    ["attempts before", { attempts: 2 }, "Retries, 95%"],
     ["a call without a first byte", { ttft_ms: 0 }, "Upstream call, 100%"],
     ["nothing, when it was fast", { total_ms: 900 }, undefined],
     ["the cache", { cache_status: "hit" }, "From the cache"],
     ["a client that left", { status_code: 499, error_code: "client_gone" }, "Client left"],
     ["an upstream's own error", { status_code: 500 }, "Upstream error 500"],
-    ["an error that the console does not know", { status_code: 400, error_code: "new_one" }, "new_one"],
+    ["an error that the console does not know", { status_code: 400, error_code: "new_one" }, "New one"],
   ])("is %s", (_, change, expected) => {
     expect(requestReason({ ...slow, ...change })).toBe(expected);
+  });
+
+  it("is retries, where a stream came after other attempts and the reader sees them", () => {
+    expect({ seen: requestReason(slow, 2), unseen: requestReason(slow) }).toEqual({
+      seen: "Retries, 95%",
+      unseen: "Long output, 95%",
+    });
   });
 
   it("is nothing for a row without any field", () => {

@@ -9,7 +9,9 @@ import { formatShare } from "../../ui/format.ts";
 
 const text = texts("log-views", logViewsTexts);
 
-interface ReasonRow extends Partial<TimedRow> {
+type Times = Omit<TimedRow, "attempts">;
+
+interface ReasonRow extends Partial<Times> {
   readonly status_code?: number | undefined;
   readonly error_code?: string | undefined;
   readonly cache_status?: string | undefined;
@@ -27,15 +29,18 @@ const PHASE_TEXTS = {
 /** In these the upstream is called. */
 const CALLS: ReadonlySet<PhaseId> = new Set<PhaseId>(["first_token", "stream", "stream_and_attempts", "upstream"]);
 
-/** The error of a request that was not served, else the longest part of a slow one; undefined: there is nothing to explain. */
-export function requestReason(row: ReasonRow): string | undefined {
+/**
+ * The error of a request that was not served, else the longest part of a slow one; undefined: there is nothing to explain.
+ * `attempts`: absent where the reader does not see it.
+ */
+export function requestReason(row: ReasonRow, attempts?: number): string | undefined {
   const { status_code: status = 0, error_code: code = "" } = row;
   if (code === "client_gone" || status === 499) return text("reasonLeft");
   if (code !== "") return errorName(oneLine(code));
   if (status >= 400) return text("reasonUpstreamError", { status });
   if (row.cache_status === "hit") return text("reasonCached");
   const wholeMs = measured(row.total_ms);
-  const [longest] = [...phasesOf(row)].sort((a, b) => b.durationMs - a.durationMs);
+  const [longest] = [...phasesOf(row, attempts)].sort((a, b) => b.durationMs - a.durationMs);
   if (longest === undefined || wholeMs < SLOW_MS) return undefined;
   return text("reasonShare", {
     reason: text(PHASE_TEXTS[longest.id]),
@@ -53,6 +58,6 @@ export function outputTokensPerSec(row: ReasonRow): number | null {
   return streamTokensPerSec(phases, row) ?? (tokens < 2 || calledMs === 0 ? null : tokens / (calledMs / 1000));
 }
 
-function phasesOf({ total_ms = 0, queue_wait_ms = 0, gateway_ms = 0, ttft_ms = 0, attempts }: ReasonRow) {
+function phasesOf({ total_ms = 0, queue_wait_ms = 0, gateway_ms = 0, ttft_ms = 0 }: ReasonRow, attempts?: number) {
   return requestPhases({ total_ms, queue_wait_ms, gateway_ms, ttft_ms, attempts });
 }

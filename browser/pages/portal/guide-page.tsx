@@ -138,7 +138,9 @@ export function GuidePage() {
                   onChoose={(id) => change({ code: EXAMPLES.find((one) => one === id) })}
                   tabs={examples.map((id) => ({
                     id,
-                    label: text(routeId === "chat" || id === "curl" ? id : `plain_${id}`),
+                    label: text(
+                      routeId === "chat" || id === "curl" ? id : id === "python" ? "plain_python" : "plain_typescript",
+                    ),
                     content: (
                       <Code
                         text={codeOf(id)({

@@ -25,6 +25,7 @@ describe.each(GUIDE_ROUTES)("the code for %s", (route) => {
     for (const [address = "", ...words] of wordsOf(example.curl(call))) {
       expect(new URL(address).origin).toBe(BASE);
       expect(words).toContain("authorization: Bearer sk_1 $HOME");
+      if (words.includes("--form-string")) expect(words).toContain(`model=${call.model}`);
       const body = words[words.indexOf("-d") + 1] ?? "";
       if (words.includes("-d")) expect(typeof JSON.parse(body)).toBe("object");
     }

@@ -64,6 +64,17 @@ function scriptClient(call: Call, ...imports: readonly string[]): readonly strin
     `const client = new OpenAI({ baseURL: ${quoted(`${call.baseUrl}/v1`)}, apiKey: ${scriptSecret(call.secret)} });`,
   ];
 }
+/** A word of a shell in which no character changes how the line looks: `printf` makes those that would. */
+function printableShellText(text: string): string {
+  const json = JSON.stringify(text);
+  if (printableJson(json) === json) return shellText(text);
+  const escaped = Array.from(new TextEncoder().encode(text), (byte) =>
+    byte >= 0x20 && byte < 0x7f && byte !== 0x5c
+      ? String.fromCharCode(byte)
+      : `\\0${byte.toString(8).padStart(3, "0")}`,
+  );
+  return `"$(printf %b ${shellText(escaped.join(""))})"`;
+}
 const lines = (...all: readonly (string | readonly string[])[]): string => all.flat().join("\n");
 
 /** A route whose request is JSON, with its method of OpenAI's packages and what of the answer is printed. */
@@ -210,7 +221,7 @@ export const ROUTE_EXAMPLES: Readonly<Record<GuideRoute, RouteExample>> = {
       curl(
         call,
         `${call.baseUrl}/v1/audio/transcriptions`,
-        `--form-string ${shellText(`model=${call.model}`)}`,
+        `--form-string ${printableShellText(`model=${call.model}`)}`,
         `-F file=@${AUDIO_FILE}`,
       ),
     python: (call) =>

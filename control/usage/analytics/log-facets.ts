@@ -10,7 +10,7 @@ import { logFilter } from "./usage-logs.ts";
 import { windowOf } from "./usage-window.ts";
 
 const VALUES_MAX = 10;
-const BUCKETS_MAX = 96;
+const BUCKETS_MAX = 100;
 const DAY_MS = 86_400_000;
 /** A longer pass is given up, also by the store. */
 const PASS_SECS_MAX = 15;
@@ -51,7 +51,7 @@ interface CountedLog {
   }[];
 }
 
-/** The width of a bucket: the least one with which a period has at most 96. */
+/** The width of a bucket: the least one with which a period has at most 100. */
 export function bucketWidthMs(lastsMs: number): number {
   const width = WIDTHS_MS.find((one) => lastsMs / one <= BUCKETS_MAX);
   return width ?? Math.ceil(lastsMs / BUCKETS_MAX / DAY_MS) * DAY_MS;
