@@ -102,7 +102,12 @@ export function LogHistogram({ counted, isOld, onWindow }: HistogramProps) {
             </li>
           ))}
         </ul>
-        <span>{chosenText ?? (hovered !== null && shown !== undefined ? bucketText(shown) : text("chartHint"))}</span>
+        <span>
+          {chosenText ??
+            (hovered !== null && shown !== undefined
+              ? bucketText(shown)
+              : text(sums.every(({ sum }) => sum === 0) ? "chartEmpty" : "chartHint"))}
+        </span>
       </figcaption>
       <div className={classes["frame"]}>
         <span className={classes["most"]}>{formatShortCount(most)}</span>
