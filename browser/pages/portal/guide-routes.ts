@@ -1,5 +1,5 @@
 /** The routes of the guide, in their order, and which of them is usual for a type of model. Pure. */
-import type { Records } from "../../data/api.ts";
+import type { MODEL_TYPES } from "../../../shared/fields/model-fields.ts";
 
 export const GUIDE_ROUTES = [
   "chat",
@@ -17,7 +17,7 @@ export const GUIDE_ROUTES = [
 ] as const;
 export type GuideRoute = (typeof GUIDE_ROUTES)[number];
 
-export type ModelKind = Records["Model"]["model_type"];
+export type ModelKind = (typeof MODEL_TYPES)[number];
 
 /** Where a model of a type is called first. */
 export const ROUTE_OF_KIND = {
