@@ -12,7 +12,7 @@ import { formatCount, formatMs, formatShare } from "../ui/format.ts";
 import { errorTarget, isForOperators } from "./error-target.ts";
 import { explainError } from "./explain-error.ts";
 import { type LinkTarget, pageTarget, reachable, tenantTarget, type Viewer } from "./link-target.ts";
-import { measured, type Phase, requestPhases } from "./request-phases.ts";
+import { measured, type Phase, requestPhases, SLOW_MS, streamTokensPerSec } from "./request-phases.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -52,10 +52,6 @@ interface RequestExplanation {
 const WORTH_SAYING = 0.2;
 /** Where less time went is of no interest. */
 const TOLD_FROM_MS = 100;
-/** A request that took less is not slow. */
-export const SLOW_MS = 1000;
-/** A stream shorter than this says nothing of its speed. */
-const SPEED_FROM_MS = 50;
 
 /** A row in words, for one who may or may not change the gateway. */
 export function explainRequest(row: ExplainedRow, viewer: Viewer): RequestExplanation {
@@ -159,17 +155,6 @@ function speedSentence(phases: readonly Phase[], row: ExplainedRow): readonly st
   return rate === null
     ? []
     : [text("speed", { tokens: measured(row.output_tokens), rate: formatCount(Math.round(rate)) })];
-}
-
-/** How fast tokens were written; null where the row cannot tell the stream's time. */
-export function streamTokensPerSec(
-  phases: readonly Phase[],
-  row: { readonly output_tokens?: number | undefined },
-): number | null {
-  const stream = phases.find(({ id }) => id === "stream");
-  const tokens = measured(row.output_tokens);
-  if (stream === undefined || stream.durationMs < SPEED_FROM_MS || tokens < 2) return null;
-  return tokens / (stream.durationMs / 1000);
 }
 
 function attemptsSentence(count: number, endpoint: string | undefined): string {

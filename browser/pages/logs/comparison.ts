@@ -13,7 +13,7 @@ const text = texts("log-views", logViewsTexts);
 const logText = texts("logs", logsTexts);
 
 /** A field of both requests. */
-export interface ComparedField {
+interface ComparedField {
   readonly name: string;
   readonly first: string;
   readonly second: string;

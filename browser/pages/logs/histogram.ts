@@ -38,7 +38,7 @@ export function barsOf({ from_ms, to_ms, bucket_ms: width, buckets }: UsageLogFa
 }
 
 /** Positions of the bars at both ends of a choice, in any order. */
-export interface Choice {
+export interface BarChoice {
   readonly anchor: number;
   readonly at: number;
 }
@@ -46,7 +46,7 @@ export interface Choice {
 /** The window of a choice, both ends inclusive; null where there are no such bars. */
 export function windowOfBars(
   bars: readonly Bar[],
-  { anchor, at }: Choice,
+  { anchor, at }: BarChoice,
 ): { readonly from_ms: number; readonly to_ms: number } | null {
   const [first, last] = [bars[Math.min(anchor, at)], bars[Math.max(anchor, at)]];
   return first === undefined || last === undefined ? null : { from_ms: first.fromMs, to_ms: last.beforeMs - 1 };
@@ -62,10 +62,10 @@ const ENDS: Readonly<Record<string, "first" | "last">> = { Home: "first", End: "
 
 /** The choice after a key; null: the key does not move it. With Shift the other end stays. */
 export function movedChoice(
-  choice: Choice,
+  choice: BarChoice,
   { key, shiftKey }: { readonly key: string; readonly shiftKey: boolean },
   count: number,
-): Choice | null {
+): BarChoice | null {
   const step = Object.hasOwn(STEPS, key) ? STEPS[key] : undefined;
   const end = Object.hasOwn(ENDS, key) ? ENDS[key] : undefined;
   if (step === undefined && end === undefined) return null;

@@ -52,8 +52,9 @@ const COLUMNS = [
   {
     id: "reason",
     name: viewText("columnReason"),
-    cell: (row) => <Name of={requestReason(row)} />,
-    adminCell: (row) => <Name of={requestReason(row, row.attempts)} />,
+    isWide: true,
+    cell: (row) => reasonCell(requestReason(row)),
+    adminCell: (row) => reasonCell(requestReason(row, row.attempts)),
   },
   { id: "queue", name: viewText("columnWait"), align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
   { id: "first", name: text("columnFirst"), align: "right", cell: (row) => formatMs(firstMs(row)) },
@@ -66,7 +67,13 @@ const COLUMNS = [
   },
   { id: "total", name: text("columnTotal"), align: "right", cell: (row) => formatMs(row.total_ms) },
   { id: "speed", name: viewText("columnSpeed"), align: "right", cell: (row) => formatCount(outputTokensPerSec(row)) },
-  { id: "tokens", name: text("columnTokens"), align: "right", cell: (row) => formatCount(row.total_tokens) },
+  {
+    id: "tokens",
+    name: text("columnTokens"),
+    isExtra: true,
+    align: "right",
+    cell: (row) => formatCount(row.total_tokens),
+  },
   {
     id: "input",
     name: text("columnInput"),
@@ -134,9 +141,10 @@ export function chosenColumns(search: LogsSearch, role: "admin" | "user"): reado
 /** Columns as the table takes them. */
 export function useTableColumns(columns: readonly LogColumn[]): readonly Column<SeenLog>[] {
   const { label } = useZone();
-  return columns.map(({ id, name, cell, align }) => ({
+  return columns.map(({ id, name, cell, align, isWide }) => ({
     id,
     cell,
+    ...(isWide === undefined ? {} : { isWide }),
     ...(align === undefined ? {} : { align }),
     head: id === "time" ? `${name}, ${label}` : name,
   }));
@@ -155,6 +163,11 @@ export function Name({ of }: { readonly of: string | undefined }) {
 function Status({ status }: { readonly status: number | undefined }) {
   if (status === undefined) return formatText(undefined);
   return <Badge tone={toneOf(status)}>{status === 0 ? formatText("") : status}</Badge>;
+}
+
+/** Takes the room that is left. */
+function reasonCell(reason: string | undefined): ReactNode {
+  return reason === undefined ? formatText(reason) : <bdi title={reason}>{reason}</bdi>;
 }
 
 /** What kind of request it was. */

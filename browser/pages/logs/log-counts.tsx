@@ -6,11 +6,9 @@ import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Panel } from "../../ui/layout.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { LogFacets } from "./log-facets.tsx";
 import { LogHistogram } from "./log-histogram.tsx";
-import classes from "./logs-page.module.css";
 import { isOver, type LogsQuery } from "./logs-query.ts";
 import type { LogsSearch, SearchChanges } from "./logs-search.ts";
 
@@ -28,11 +26,13 @@ interface CountsProps {
   readonly search: LogsSearch;
   /** Whether the list has been read: counts of a long period would keep the store from answering it. */
   readonly isListed: boolean;
+  /** Whether the counts by value are shown. */
+  readonly isShown: boolean;
   readonly onChange: (changes: SearchChanges) => void;
 }
 
 /** The requests of the list over time and by value, from one read. */
-export function LogCounts({ query, search, isListed, onChange }: CountsProps) {
+export function LogCounts({ query, search, isListed, isShown, onChange }: CountsProps) {
   const isPast = isOver(query, useNow(QUARTER_MS));
   const counted = useQuery(
     read(
@@ -41,26 +41,17 @@ export function LogCounts({ query, search, isListed, onChange }: CountsProps) {
       { enabled: isListed, ...(isPast ? {} : { everyMs: EVERY_MS }) },
     ),
   );
-  const isShown = search.facets !== "off";
   return (
-    <Panel>
-      <div className={classes["counts"]}>
-        <Loaded state={counted} texts={STATES}>
-          {(answer) => (
-            <>
-              <LogHistogram counted={answer} isOld={counted.isPlaceholderData} onWindow={onChange} />
-              <Button
-                tone="quiet"
-                aria-expanded={isShown}
-                onClick={() => onChange({ facets: isShown ? "off" : undefined })}
-              >
-                {text(isShown ? "hideFacets" : "showFacets")}
-              </Button>
-              {isShown && <LogFacets counted={answer} search={search} onChange={onChange} />}
-            </>
-          )}
-        </Loaded>
-      </div>
-    </Panel>
+    <Loaded state={counted} texts={STATES}>
+      {(answer) => (
+        <>
+          <LogHistogram counted={answer} isOld={counted.isPlaceholderData} onWindow={onChange} />
+          <Button tone="quiet" aria-expanded={isShown} onClick={() => onChange({ facets: isShown ? "off" : "on" })}>
+            {text(isShown ? "hideFacets" : "showFacets")}
+          </Button>
+          {isShown && <LogFacets counted={answer} search={search} onChange={onChange} />}
+        </>
+      )}
+    </Loaded>
   );
 }

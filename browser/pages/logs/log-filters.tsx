@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { Plus, X } from "lucide-react";
-import { useId, useRef, useState } from "react";
+import { Bookmark, Plus, X } from "lucide-react";
+import { lazy, Suspense, useId, useRef, useState } from "react";
 import { read } from "../../data/reads.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
@@ -11,15 +11,23 @@ import { formatInstant } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Row } from "../../ui/layout.tsx";
-import { FilterEditor } from "./filter-editor.tsx";
 import { filterName, filterValue } from "./filter-words.ts";
 import classes from "./log-filters.module.css";
-import { FILTERS, type FilterName, filterNamesOf, filtersOf, NO_FILTERS, periodOf, windowOf } from "./logs-query.ts";
+import {
+  FILTERS,
+  type FilterName,
+  filterNamesOf,
+  filtersOf,
+  NO_FILTERS,
+  periodOf,
+  windowOfSearch,
+} from "./logs-query.ts";
 import type { LogsSearch, SearchChanges } from "./logs-search.ts";
-import { SavedViews } from "./saved-views.tsx";
 
 const text = texts("log-views", logViewsTexts);
 const logText = texts("logs", logsTexts);
+const FilterEditor = lazy(async () => ({ default: (await import("./filter-editor.tsx")).FilterEditor }));
+const SavedViews = lazy(async () => ({ default: (await import("./saved-views.tsx")).SavedViews }));
 const PERIODS = ["24h", "7d", "30d", "month"] as const;
 /** Has a field of its own. */
 const WITH_FIELD: FilterName = "request_id";
@@ -37,7 +45,7 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
   const { zone } = useZone();
   const [edited, setEdited] = useState<FilterName | null>(null);
   const set = filtersOf(search, role);
-  const window = windowOf(search);
+  const window = windowOfSearch(search);
   const keyName = useKeyName(set.key_id);
   const names = FILTERS.filter((name) => set[name] !== undefined && name !== WITH_FIELD);
   const edit = (name: FilterName): void => {
@@ -64,7 +72,7 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
           onPeriod={(period) => onChange({ period, from_ms: undefined, to_ms: undefined })}
           onZone={(chosen) => onChange({ zone: chosen })}
         />
-        <SavedViews search={search} />
+        <ViewsButton search={search} />
       </div>
       <Row>
         {(names.length > 0 || window !== null) && (
@@ -99,14 +107,16 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
       </Row>
       {edited !== null && (
         <div className={classes["editor"]}>
-          <FilterEditor
-            key={edited}
-            name={edited}
-            value={set[edited]}
-            tenantId={set.tenant_id}
-            tenantName={tenantName}
-            onDone={done}
-          />
+          <Suspense fallback={null}>
+            <FilterEditor
+              key={edited}
+              name={edited}
+              value={set[edited]}
+              tenantId={set.tenant_id}
+              tenantName={tenantName}
+              onDone={done}
+            />
+          </Suspense>
           <IconButton label={logText("close")} onClick={() => setEdited(null)}>
             <X size={14} aria-hidden />
           </IconButton>
@@ -157,6 +167,33 @@ function Chip({
         <X size={14} aria-hidden />
       </button>
     </li>
+  );
+}
+
+/** A button that opens the views; their part is loaded when it is opened first. */
+function ViewsButton({ search }: { readonly search: LogsSearch }) {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button icon={<Bookmark size={14} aria-hidden />} popoverTarget={id}>
+        {text("views")}
+      </Button>
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        className={classes["popover"]}
+        onToggle={({ newState }) => setOpen(newState === "open")}
+      >
+        {isOpen && (
+          <Suspense fallback={null}>
+            <SavedViews search={search} onClose={() => list.current?.hidePopover()} />
+          </Suspense>
+        )}
+      </div>
+    </>
   );
 }
 

@@ -5,7 +5,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatInstant, formatShortDay, formatTimeOfDay } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { formatCount, formatShortCount } from "../../ui/format.ts";
-import { type Bar, barAt, barsOf, type Choice, movedChoice, windowOfBars } from "./histogram.ts";
+import { type Bar, type BarChoice, barAt, barsOf, movedChoice, windowOfBars } from "./histogram.ts";
 import classes from "./log-histogram.module.css";
 
 const text = texts("log-views", logViewsTexts);
@@ -25,7 +25,7 @@ export function LogHistogram({ counted, isOld, onWindow }: HistogramProps) {
   const { zone } = useZone();
   const hintId = useId();
   const bars = useMemo(() => barsOf(counted), [counted]);
-  const [choice, setChoice] = useState<Choice | null>(null);
+  const [choice, setChoice] = useState<BarChoice | null>(null);
   const [isDragging, setDragging] = useState(false);
   const [hovered, setHovered] = useState<number | null>(null);
   const most = Math.max(1, ...bars.map(({ requests }) => requests));
@@ -33,7 +33,7 @@ export function LogHistogram({ counted, isOld, onWindow }: HistogramProps) {
   const last = bars.length - 1;
   const at = Math.min(choice?.at ?? last, last);
 
-  const apply = (chosen: Choice): void => {
+  const apply = (chosen: BarChoice): void => {
     const window = windowOfBars(bars, chosen);
     setChoice(null);
     if (window !== null) onWindow(window);

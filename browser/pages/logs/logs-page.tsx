@@ -13,17 +13,17 @@ import { useNow } from "../../time/use-clock.tsx";
 import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
 import { Beside } from "../../ui/beside.tsx";
 import { Button } from "../../ui/button.tsx";
+import { classNames } from "../../ui/class-names.ts";
 import { PageHead, Panel } from "../../ui/layout.tsx";
 import { Empty, Failure, Loaded } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { CompareBar, CompareBox, CompareHead, comparedIds, toggledCompare } from "./compare-choice.tsx";
 import { chosenColumns, type SeenLog, useTableColumns } from "./log-columns.tsx";
-import { LogCounts } from "./log-counts.tsx";
 import { LogFilters } from "./log-filters.tsx";
 import { LiveState, LogActions } from "./log-toolbar.tsx";
 import { LogTotals } from "./log-totals.tsx";
 import classes from "./logs-page.module.css";
-import { filtersOf, isOver, type LogsQuery, logsQuery, NO_FILTERS, periodOf, windowOf } from "./logs-query.ts";
+import { filtersOf, isOver, type LogsQuery, logsQuery, NO_FILTERS, periodOf, windowOfSearch } from "./logs-query.ts";
 import { type LogsSearch, logsSearch, type SearchChanges } from "./logs-search.ts";
 import { useFeed } from "./use-feed.ts";
 
@@ -35,6 +35,8 @@ const HOUR_MS = 3_600_000;
 /** Loaded when the first request is opened: sentences and waterfall are as large as the list. */
 const RequestTitle = lazy(async () => ({ default: (await import("./request-detail.tsx")).RequestTitle }));
 const RequestDetail = lazy(async () => ({ default: (await import("./request-detail.tsx")).RequestDetail }));
+/** Loaded beside the list, which is read first. */
+const LogCounts = lazy(async () => ({ default: (await import("./log-counts.tsx")).LogCounts }));
 const ComparePanel = lazy(async () => ({ default: (await import("./compare-panel.tsx")).ComparePanel }));
 const stateTexts = {
   loading: text("loading"),
@@ -84,6 +86,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
   const { zone } = useZone();
   const query = useQueryOf(search, role, zone);
   const [isAtTop, setAtTop] = useState(true);
+  const [isRoomy] = useState(() => matchMedia("(min-width: 861px)").matches);
   const box = useRef<HTMLDivElement>(null);
   const isPast = isOver(query, useNow(QUARTER_MS));
   const isFollowing = search.follow === true;
@@ -133,7 +136,8 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
   const openId = search.open;
   const detail =
     openId === undefined ? null : { requestId: openId, listed: rows.find((row) => row.request_id === openId), role };
-  const isFiltered = Object.keys(filtersOf(search, role)).length > 0 || windowOf(search) !== null;
+  const isFiltered = Object.keys(filtersOf(search, role)).length > 0 || windowOfSearch(search) !== null;
+  const showsFacets = search.facets === undefined ? isRoomy : search.facets === "on";
   const isListed = list.isFetched && !list.isPlaceholderData;
   return (
     <>
@@ -143,7 +147,13 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
         actions={<LogActions query={query} search={search} role={role} onChange={onChange} />}
       />
       <LogFilters search={search} role={role} tenantName={tenantName} onChange={onChange} />
-      <LogCounts query={query} search={search} isListed={isListed} onChange={onChange} />
+      <Panel>
+        <div className={classNames(classes["counts"], showsFacets && classes["withFacets"])}>
+          <Suspense fallback={null}>
+            <LogCounts query={query} search={search} isListed={isListed} isShown={showsFacets} onChange={onChange} />
+          </Suspense>
+        </div>
+      </Panel>
       <Beside
         detail={
           isComparing
@@ -234,7 +244,7 @@ const rowKey = ({ request_id }: SeenLog): string => request_id;
 
 /** The query of the address. The clock is read when the filters change, so that the list does not begin anew by itself. */
 function useQueryOf(search: LogsSearch, role: "admin" | "user", zone: string): LogsQuery {
-  const told = JSON.stringify([periodOf(search), windowOf(search), filtersOf(search, role), zone]);
+  const told = JSON.stringify([periodOf(search), windowOfSearch(search), filtersOf(search, role), zone]);
   const kept = useRef<{ readonly told: string; readonly query: LogsQuery } | null>(null);
   if (kept.current?.told !== told) kept.current = { told, query: logsQuery(search, role, zone, serverNowMs()) };
   return kept.current.query;

@@ -80,7 +80,7 @@ export function filtersOf(search: LogsSearch, role: "admin" | "user"): Readonly<
 }
 
 /** The part of the period that an address names; null: none. */
-export function windowOf({ from_ms: from, to_ms: to }: LogsSearch): {
+export function windowOfSearch({ from_ms: from, to_ms: to }: LogsSearch): {
   readonly fromMs: number;
   readonly toMs: number;
 } | null {
@@ -91,7 +91,7 @@ export function windowOf({ from_ms: from, to_ms: to }: LogsSearch): {
 
 /** The query. A window and own days have an end; other periods have none, so that what arrives later is in them. */
 export function logsQuery(search: LogsSearch, role: "admin" | "user", zone: string, nowMs: number): LogsQuery {
-  const window = windowOf(search);
+  const window = windowOfSearch(search);
   if (window !== null)
     return { since_ms: String(window.fromMs), until_ms: String(window.toMs), ...filtersOf(search, role) };
   const period = periodOf(search);

@@ -86,7 +86,8 @@ export const logsSearch = searchParams({
   include_internal: flagParam,
   /** New requests are put into the list as they come. */
   follow: flagParam,
-  facets: choiceParam(["off"]),
+  /** Absent: shown where there is room. */
+  facets: choiceParam(["on", "off"]),
   /** Identifiers of the columns that are shown, separated by commas. */
   columns: LIST_PARAMS.columns,
   /** The request that is open beside the list. */

@@ -1,8 +1,14 @@
 /** Why a request took as long as it did, or how it ended, in a few words for a list. Pure. */
 import { oneLine } from "../../../shared/text/printable.ts";
 import { errorName } from "../../explain/explain-error.ts";
-import { SLOW_MS, streamTokensPerSec } from "../../explain/explain-request.ts";
-import { measured, type PhaseId, requestPhases, type TimedRow } from "../../explain/request-phases.ts";
+import {
+  measured,
+  type PhaseId,
+  requestPhases,
+  SLOW_MS,
+  streamTokensPerSec,
+  type TimedRow,
+} from "../../explain/request-phases.ts";
 import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatShare } from "../../ui/format.ts";

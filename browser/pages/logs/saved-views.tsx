@@ -1,6 +1,6 @@
 import { Link, useRouter } from "@tanstack/react-router";
-import { Bookmark, Link as LinkIcon, Trash2 } from "lucide-react";
-import { type FormEvent, useId, useRef, useState } from "react";
+import { Link as LinkIcon, Trash2 } from "lucide-react";
+import { type FormEvent, useState } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { texts } from "../../messages/texts.ts";
@@ -22,15 +22,12 @@ const BUILT_IN = [
 ] as const satisfies readonly (readonly [keyof typeof logViewsTexts, LogsSearch])[];
 
 /** Views of the list by name: open, save, link to and delete. */
-export function SavedViews({ search }: { readonly search: LogsSearch }) {
+export function SavedViews({ search, onClose }: { readonly search: LogsSearch; readonly onClose: () => void }) {
   const { id: userId } = useCurrentUser();
-  const popoverId = useId();
-  const popover = useRef<HTMLDivElement>(null);
   const router = useRouter();
-  const [views, setViews] = useState<readonly SavedView[]>([]);
+  const [views, setViews] = useState<readonly SavedView[]>(() => readViews(userId));
   const [name, setName] = useState("");
   const refresh = (): void => setViews(readViews(userId));
-  const close = (): void => popover.current?.hidePopover();
   const isFull = views.length >= VIEWS_MAX && !views.some((view) => view.name === name.trim());
   const save = (event: FormEvent): void => {
     event.preventDefault();
@@ -53,64 +50,53 @@ export function SavedViews({ search }: { readonly search: LogsSearch }) {
   };
   return (
     <>
-      <Button icon={<Bookmark size={14} aria-hidden />} popoverTarget={popoverId}>
-        {text("views")}
-      </Button>
-      <div
-        ref={popover}
-        id={popoverId}
-        popover="auto"
-        className={classes["popover"]}
-        onToggle={({ newState }) => newState === "open" && refresh()}
-      >
-        <h3>{text("viewsBuiltIn")}</h3>
-        <ul>
-          {BUILT_IN.map(([id, view]) => (
-            <li key={id} className={classes["view"]}>
-              <Link to="/logs" search={view} onClick={close}>
-                {text(id)}
-              </Link>
-            </li>
-          ))}
-        </ul>
-        <h3>{text("viewsOwn")}</h3>
-        {views.length === 0 && <p>{text("viewsNone")}</p>}
-        <ul>
-          {views.map((view) => (
-            <li key={view.name} className={classes["view"]}>
-              <Link to="/logs" search={view.search} onClick={close}>
-                <bdi>{view.name}</bdi>
-              </Link>
-              <IconButton label={text("copyView", { name: view.name })} onClick={() => void copy(view)}>
-                <LinkIcon size={14} aria-hidden />
-              </IconButton>
-              <IconButton
-                label={text("deleteView", { name: view.name })}
-                onClick={() => {
-                  deleteView(userId, view.name);
-                  refresh();
-                }}
-              >
-                <Trash2 size={14} aria-hidden />
-              </IconButton>
-            </li>
-          ))}
-        </ul>
-        <form className={classes["save"]} onSubmit={save}>
-          <TextField
-            label={text("viewName")}
-            hint={text("viewHint")}
-            error={isFull ? text("viewsFull", { count: VIEWS_MAX }) : undefined}
-            value={name}
-            maxLength={VIEW_NAME_MAX}
-            autoComplete="off"
-            onChange={({ target }) => setName(target.value)}
-          />
-          <Button type="submit" disabled={name.trim() === "" || isFull}>
-            {text("saveView")}
-          </Button>
-        </form>
-      </div>
+      <h3>{text("viewsBuiltIn")}</h3>
+      <ul>
+        {BUILT_IN.map(([id, view]) => (
+          <li key={id} className={classes["view"]}>
+            <Link to="/logs" search={view} onClick={onClose}>
+              {text(id)}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <h3>{text("viewsOwn")}</h3>
+      {views.length === 0 && <p>{text("viewsNone")}</p>}
+      <ul>
+        {views.map((view) => (
+          <li key={view.name} className={classes["view"]}>
+            <Link to="/logs" search={view.search} onClick={onClose}>
+              <bdi>{view.name}</bdi>
+            </Link>
+            <IconButton label={text("copyView", { name: view.name })} onClick={() => void copy(view)}>
+              <LinkIcon size={14} aria-hidden />
+            </IconButton>
+            <IconButton
+              label={text("deleteView", { name: view.name })}
+              onClick={() => {
+                deleteView(userId, view.name);
+                refresh();
+              }}
+            >
+              <Trash2 size={14} aria-hidden />
+            </IconButton>
+          </li>
+        ))}
+      </ul>
+      <form className={classes["save"]} onSubmit={save}>
+        <TextField
+          label={text("viewName")}
+          hint={text("viewHint")}
+          error={isFull ? text("viewsFull", { count: VIEWS_MAX }) : undefined}
+          value={name}
+          maxLength={VIEW_NAME_MAX}
+          autoComplete="off"
+          onChange={({ target }) => setName(target.value)}
+        />
+        <Button type="submit" disabled={name.trim() === "" || isFull}>
+          {text("saveView")}
+        </Button>
+      </form>
     </>
   );
 }
