@@ -73,7 +73,7 @@ it("why a call failed is found in three clicks, beside a call that was served", 
   await facet(page, "Model")
     .getByRole("button", { name: /absent/ })
     .waitFor({ state: "detached" });
-  await facet(page, "Error").getByRole("button").first().waitFor();
+  await facet(page, "Error code").getByRole("button").first().waitFor();
   await page.getByRole("button", { name: "Remove filter: Status" }).click();
   await totals(page).getByText("4 requests").waitFor();
 

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { read } from "../../data/reads.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
-import { logViewsTexts } from "../../messages/en/log-views.ts";
+import { comparisonTexts } from "../../messages/en/log-comparison.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { useZone } from "../../time/zone-context.tsx";
@@ -12,7 +12,7 @@ import classes from "./compare-panel.module.css";
 import { comparedFields } from "./comparison.ts";
 import type { SeenLog } from "./log-columns.tsx";
 
-const text = texts("log-views", logViewsTexts);
+const text = texts("log-comparison", comparisonTexts);
 const logText = texts("logs", logsTexts);
 
 interface CompareProps {

@@ -1,29 +1,16 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { errorName, ROW_ERROR_CODES } from "../../explain/explain-error.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
-import { logViewsTexts } from "../../messages/en/log-views.ts";
-import { logsTexts } from "../../messages/en/logs.ts";
-import { texts } from "../../messages/texts.ts";
 import { type Choice, SelectField } from "../../ui/fields.tsx";
-import { filterName } from "./filter-words.ts";
 import type { FilterName } from "./logs-query.ts";
-import { ADMISSION_TEXTS, CACHE_TEXTS, type SearchChanges, STATUS_TEXTS, TYPE_TEXTS } from "./logs-search.ts";
-
-const text = texts("log-views", logViewsTexts);
-const logText = texts("logs", logsTexts);
-const ALL: Choice = { value: "", label: logText("all") };
-
-const CHOICES: Partial<Record<FilterName, readonly Choice[]>> = {
-  status: choicesOf(STATUS_TEXTS),
-  admission: choicesOf(ADMISSION_TEXTS),
-  cache_status: choicesOf(CACHE_TEXTS),
-  request_type: choicesOf(TYPE_TEXTS),
-  error_code: [ALL, ...ROW_ERROR_CODES.toSorted().map((code) => ({ value: code, label: errorName(code) }))],
-};
+import type { SearchChanges } from "./logs-search.ts";
 
 interface EditorProps {
   readonly name: FilterName;
+  readonly label: string;
+  readonly placeholder: string | undefined;
+  /** Undefined: the filter is typed or found. */
+  readonly choices: readonly Choice[] | undefined;
   readonly value: string | undefined;
   readonly tenantId: string | undefined;
   readonly tenantName: string | undefined;
@@ -37,13 +24,12 @@ export function FilterEditor(props: EditorProps) {
   return <div ref={box}>{control(props)}</div>;
 }
 
-function control({ name, value, tenantId, tenantName, onDone }: EditorProps): ReactNode {
-  const choices = CHOICES[name];
+function control({ name, label, placeholder, choices, value, tenantId, tenantName, onDone }: EditorProps): ReactNode {
   if (choices !== undefined)
     return (
       <SelectField
-        label={filterName(name)}
-        choices={withOwn(choices, value)}
+        label={label}
+        choices={choices}
         value={value ?? ""}
         onChange={({ target }) => onDone({ [name]: target.value === "" ? undefined : target.value } as SearchChanges)}
       />
@@ -64,7 +50,7 @@ function control({ name, value, tenantId, tenantName, onDone }: EditorProps): Re
     case "min_queue_wait_ms":
       return (
         <DraftField
-          label={logText(name === "min_total_ms" ? "minTotal" : "minQueue")}
+          label={label}
           value={value}
           inputMode="numeric"
           onDone={(typed) => onDone({ [name]: /^\d{1,10}$/.test(typed ?? "") ? Number(typed) : undefined })}
@@ -73,21 +59,11 @@ function control({ name, value, tenantId, tenantName, onDone }: EditorProps): Re
     default:
       return (
         <DraftField
-          label={filterName(name)}
-          {...(name === "tag" ? { placeholder: text("tagHint") } : {})}
+          label={label}
+          {...(placeholder === undefined ? {} : { placeholder })}
           value={value}
           onDone={(typed) => onDone({ [name]: typed } as SearchChanges)}
         />
       );
   }
-}
-
-function choicesOf(names: Readonly<Record<string, keyof typeof logsTexts>>): readonly Choice[] {
-  return [ALL, ...Object.entries(names).map(([value, name]) => ({ value, label: logText(name) }))];
-}
-
-/** The choices, and the one of an address that is not among them. */
-function withOwn(choices: readonly Choice[], value: string | undefined): readonly Choice[] {
-  if (value === undefined || choices.some((choice) => choice.value === value)) return choices;
-  return [...choices, { value, label: errorName(value) }];
 }

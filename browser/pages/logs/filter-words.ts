@@ -1,9 +1,10 @@
 /** Filters of the list in words. Pure. */
 import { oneLine } from "../../../shared/text/printable.ts";
-import { errorName } from "../../explain/explain-error.ts";
+import { errorName, ROW_ERROR_CODES } from "../../explain/explain-error.ts";
 import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
+import type { Choice } from "../../ui/fields.tsx";
 import { formatMs } from "../../ui/format.ts";
 import type { FilterName } from "./logs-query.ts";
 import { ADMISSION_TEXTS, CACHE_TEXTS, STATUS_TEXTS, TYPE_TEXTS } from "./logs-search.ts";
@@ -52,7 +53,7 @@ export function filterValue(filter: FilterName, value: string, named: string | u
   switch (filter) {
     case "tenant_id":
     case "key_id":
-      return oneLine(named ?? value);
+      return named === "" ? text("unknownName") : oneLine(named ?? value);
     case "error_code":
       return errorName(value);
     case "min_total_ms":
@@ -64,4 +65,17 @@ export function filterValue(filter: FilterName, value: string, named: string | u
     default:
       return oneLine(value);
   }
+}
+
+/** The choices of a filter that has a few values; undefined: it is typed or found. The one of an address may not be among them. */
+export function filterChoices(filter: FilterName, value: string | undefined): readonly Choice[] | undefined {
+  const words = VALUES[filter];
+  const values =
+    words !== undefined ? Object.keys(words) : filter === "error_code" ? ROW_ERROR_CODES.toSorted() : undefined;
+  if (values === undefined) return undefined;
+  const all = value === undefined || values.includes(value) ? values : [...values, value];
+  return [
+    { value: "", label: logText("all") },
+    ...all.map((one) => ({ value: one, label: filterValue(filter, one, undefined) })),
+  ];
 }

@@ -139,14 +139,13 @@ export function chosenColumns(search: LogsSearch, role: "admin" | "user"): reado
 }
 
 /** Columns as the table takes them. */
-export function useTableColumns(columns: readonly LogColumn[]): readonly Column<SeenLog>[] {
-  const { label } = useZone();
+export function tableColumns(columns: readonly LogColumn[]): readonly Column<SeenLog>[] {
   return columns.map(({ id, name, cell, align, isWide }) => ({
     id,
     cell,
-    ...(isWide === undefined ? {} : { isWide }),
+    head: name,
     ...(align === undefined ? {} : { align }),
-    head: id === "time" ? `${name}, ${label}` : name,
+    ...(isWide === undefined ? {} : { isWide }),
   }));
 }
 

@@ -11,7 +11,7 @@ import { formatInstant } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Row } from "../../ui/layout.tsx";
-import { filterName, filterValue } from "./filter-words.ts";
+import { filterChoices, filterName, filterValue } from "./filter-words.ts";
 import classes from "./log-filters.module.css";
 import {
   FILTERS,
@@ -111,6 +111,9 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
             <FilterEditor
               key={edited}
               name={edited}
+              label={editorLabel(edited)}
+              placeholder={edited === "tag" ? text("tagHint") : undefined}
+              choices={filterChoices(edited, set[edited])}
               value={set[edited]}
               tenantId={set.tenant_id}
               tenantName={tenantName}
@@ -124,6 +127,12 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
       )}
     </search>
   );
+}
+
+/** Of the control of a filter: with its unit. */
+function editorLabel(name: FilterName): string {
+  if (name === "min_total_ms") return logText("minTotal");
+  return name === "min_queue_wait_ms" ? logText("minQueue") : filterName(name);
 }
 
 function Chip({

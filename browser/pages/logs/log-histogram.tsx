@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type PointerEvent, useId, useMemo, useState } from "react";
 import type { UsageLogFacets } from "../../../shared/schema/log-facets.ts";
-import { logViewsTexts } from "../../messages/en/log-views.ts";
+import { logCountsTexts } from "../../messages/en/log-counts.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, formatShortDay, formatTimeOfDay } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
@@ -8,7 +8,7 @@ import { formatCount, formatShortCount } from "../../ui/format.ts";
 import { type Bar, type BarChoice, barAt, barsOf, movedChoice, windowOfBars } from "./histogram.ts";
 import classes from "./log-histogram.module.css";
 
-const text = texts("log-views", logViewsTexts);
+const text = texts("log-counts", logCountsTexts);
 /** From below to above. */
 const PARTS = ["served", "left", "refused", "failed"] as const;
 const SECONDS_UNDER_MS = 60_000;

@@ -18,7 +18,8 @@ import { PageHead, Panel } from "../../ui/layout.tsx";
 import { Empty, Failure, Loaded } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { CompareBar, CompareBox, CompareHead, comparedIds, toggledCompare } from "./compare-choice.tsx";
-import { chosenColumns, type SeenLog, useTableColumns } from "./log-columns.tsx";
+import { filterName, filterValue } from "./filter-words.ts";
+import { chosenColumns, type SeenLog, tableColumns } from "./log-columns.tsx";
 import { LogFilters } from "./log-filters.tsx";
 import { LiveState, LogActions } from "./log-toolbar.tsx";
 import { LogTotals } from "./log-totals.tsx";
@@ -38,6 +39,7 @@ const RequestDetail = lazy(async () => ({ default: (await import("./request-deta
 /** Loaded beside the list, which is read first. */
 const LogCounts = lazy(async () => ({ default: (await import("./log-counts.tsx")).LogCounts }));
 const ComparePanel = lazy(async () => ({ default: (await import("./compare-panel.tsx")).ComparePanel }));
+const FILTER_WORDS = { name: filterName, value: filterValue };
 const stateTexts = {
   loading: text("loading"),
   failed: text("failed"),
@@ -95,7 +97,6 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
   const feed = useFeed(query, { isLive: !isPast, isFollowing, isHeld });
   const { list, rows, fresh } = feed;
   const chosen = useMemo(() => chosenColumns(search, role), [search, role]);
-  const shownColumns = useTableColumns(chosen);
   const toggle = useCallback(
     (id: string) => onChange({ compare: toggledCompare(search, id) }, true),
     [onChange, search],
@@ -110,9 +111,9 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
           <CompareBox id={id} isChosen={compareKey.split(",").includes(id)} onToggle={toggle} />
         ),
       },
-      ...shownColumns,
+      ...tableColumns(chosen),
     ],
-    [shownColumns, compareKey, toggle],
+    [chosen, compareKey, toggle],
   );
   const { hasNextPage, isFetching, fetchNextPage } = list;
   const onEnd = useCallback(() => {
@@ -150,7 +151,14 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
       <Panel>
         <div className={classNames(classes["counts"], showsFacets && classes["withFacets"])}>
           <Suspense fallback={null}>
-            <LogCounts query={query} search={search} isListed={isListed} isShown={showsFacets} onChange={onChange} />
+            <LogCounts
+              query={query}
+              search={search}
+              isListed={isListed}
+              isShown={showsFacets}
+              words={FILTER_WORDS}
+              onChange={onChange}
+            />
           </Suspense>
         </div>
       </Panel>

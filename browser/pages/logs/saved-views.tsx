@@ -2,7 +2,7 @@ import { Link, useRouter } from "@tanstack/react-router";
 import { Link as LinkIcon, Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
-import { logViewsTexts } from "../../messages/en/log-views.ts";
+import { savedViewsTexts } from "../../messages/en/log-saved-views.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { TextField } from "../../ui/fields.tsx";
@@ -11,7 +11,7 @@ import classes from "./log-filters.module.css";
 import type { LogsSearch } from "./logs-search.ts";
 import { deleteView, readViews, type SavedView, saveView, VIEW_NAME_MAX, VIEWS_MAX, viewOf } from "./view-storage.ts";
 
-const text = texts("log-views", logViewsTexts);
+const text = texts("log-saved-views", savedViewsTexts);
 
 /** Questions that most people have. */
 const BUILT_IN = [
@@ -19,7 +19,7 @@ const BUILT_IN = [
   ["viewRefused", { status: "refused" }],
   ["viewWaited", { min_queue_wait_ms: 1000 }],
   ["viewSlow", { min_total_ms: 10_000 }],
-] as const satisfies readonly (readonly [keyof typeof logViewsTexts, LogsSearch])[];
+] as const satisfies readonly (readonly [keyof typeof savedViewsTexts, LogsSearch])[];
 
 /** Views of the list by name: open, save, link to and delete. */
 export function SavedViews({ search, onClose }: { readonly search: LogsSearch; readonly onClose: () => void }) {
