@@ -8,7 +8,7 @@ import classes from "./log-facets.module.css";
 import type { LogsSearch, SearchChanges } from "./logs-search.ts";
 
 const text = texts("log-counts", logCountsTexts);
-const SHOWN = 5;
+const SHOWN = 4;
 
 /** Filters in words. */
 export interface FilterWords {

@@ -14,7 +14,7 @@ import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
 import { Beside } from "../../ui/beside.tsx";
 import { Button } from "../../ui/button.tsx";
 import { classNames } from "../../ui/class-names.ts";
-import { PageHead, Panel } from "../../ui/layout.tsx";
+import { PageHead, Panel, Stack } from "../../ui/layout.tsx";
 import { Empty, Failure, Loaded } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { CompareBar, CompareBox, CompareHead, comparedIds, toggledCompare } from "./compare-choice.tsx";
@@ -148,20 +148,6 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
         actions={<LogActions query={query} search={search} role={role} onChange={onChange} />}
       />
       <LogFilters search={search} role={role} tenantName={tenantName} onChange={onChange} />
-      <Panel>
-        <div className={classNames(classes["counts"], showsFacets && classes["withFacets"])}>
-          <Suspense fallback={null}>
-            <LogCounts
-              query={query}
-              search={search}
-              isListed={isListed}
-              isShown={showsFacets}
-              words={FILTER_WORDS}
-              onChange={onChange}
-            />
-          </Suspense>
-        </div>
-      </Panel>
       <Beside
         detail={
           isComparing
@@ -192,57 +178,73 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
         closeLabel={text("close")}
         onClose={close}
       >
-        <Panel isFlush>
-          <div ref={box}>
-            <div className={classes["bar"]}>
-              <LogTotals query={query} isListed={isListed} />
-              <LiveState
-                isFollowing={isFollowing}
-                isOver={isPast}
-                isHeld={isHeld}
-                hasFailed={feed.liveError !== null || list.error !== null}
-                waiting={feed.waiting}
-                onShow={showNew}
-                onFollow={(follows) => onChange({ follow: follows ? true : undefined })}
-              />
-              {compared.length === 1 && <CompareBar onStop={() => onChange({ compare: undefined }, true)} />}
+        <Stack>
+          <Panel>
+            <div className={classNames(classes["counts"], showsFacets && classes["withFacets"])}>
+              <Suspense fallback={null}>
+                <LogCounts
+                  query={query}
+                  search={search}
+                  isListed={isListed}
+                  isShown={showsFacets}
+                  words={FILTER_WORDS}
+                  onChange={onChange}
+                />
+              </Suspense>
             </div>
-            {feed.liveError !== null && (
-              <Failure
-                title={text("stale")}
-                error={feed.liveError}
-                retryLabel={text("retry")}
-                onRetry={feed.refetchLive}
-                isRetrying={feed.isFetchingLive}
-              />
-            )}
-            <Loaded state={list} texts={stateTexts}>
-              {() => (
-                <Table<SeenLog>
-                  label={text("list")}
-                  columns={columns}
-                  rows={rows}
-                  rowKey={rowKey}
-                  onOpen={open}
-                  openKey={openId}
-                  isMarked={isMarked}
-                  onTop={setAtTop}
-                  onEnd={onEnd}
-                  empty={
-                    <Empty
-                      title={text("emptyTitle")}
-                      action={
-                        isFiltered && <Button onClick={() => onChange(NO_FILTERS)}>{text("clearFilters")}</Button>
-                      }
-                    >
-                      {text(isFiltered ? "emptyFiltered" : "emptyPeriod")}
-                    </Empty>
-                  }
+          </Panel>
+          <Panel isFlush>
+            <div ref={box}>
+              <div className={classes["bar"]}>
+                <LogTotals query={query} isListed={isListed} />
+                <LiveState
+                  isFollowing={isFollowing}
+                  isOver={isPast}
+                  isHeld={isHeld}
+                  hasFailed={feed.liveError !== null || list.error !== null}
+                  waiting={feed.waiting}
+                  onShow={showNew}
+                  onFollow={(follows) => onChange({ follow: follows ? true : undefined })}
+                />
+                {compared.length === 1 && <CompareBar onStop={() => onChange({ compare: undefined }, true)} />}
+              </div>
+              {feed.liveError !== null && (
+                <Failure
+                  title={text("stale")}
+                  error={feed.liveError}
+                  retryLabel={text("retry")}
+                  onRetry={feed.refetchLive}
+                  isRetrying={feed.isFetchingLive}
                 />
               )}
-            </Loaded>
-          </div>
-        </Panel>
+              <Loaded state={list} texts={stateTexts}>
+                {() => (
+                  <Table<SeenLog>
+                    label={text("list")}
+                    columns={columns}
+                    rows={rows}
+                    rowKey={rowKey}
+                    onOpen={open}
+                    openKey={openId}
+                    isMarked={isMarked}
+                    onTop={setAtTop}
+                    onEnd={onEnd}
+                    empty={
+                      <Empty
+                        title={text("emptyTitle")}
+                        action={
+                          isFiltered && <Button onClick={() => onChange(NO_FILTERS)}>{text("clearFilters")}</Button>
+                        }
+                      >
+                        {text(isFiltered ? "emptyFiltered" : "emptyPeriod")}
+                      </Empty>
+                    }
+                  />
+                )}
+              </Loaded>
+            </div>
+          </Panel>
+        </Stack>
       </Beside>
     </>
   );
