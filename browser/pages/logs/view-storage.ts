@@ -2,6 +2,7 @@
  * Views of the list of requests that a person has saved: in the browser's storage, under the person's id, so that another person
  * of the same browser does not see them. A view is what its link says.
  */
+import { changedSearch } from "../../data/search-params.ts";
 import { type LogsSearch, logsSearch } from "./logs-search.ts";
 
 const PREFIX = "gateway-log-views ";
@@ -16,8 +17,8 @@ export interface SavedView {
 }
 
 /** What a view keeps of an address: not what is open, and not whether the list follows. */
-export function viewOf({ open: _, compare: __, follow: ___, ...search }: LogsSearch): LogsSearch {
-  return search;
+export function viewOf(search: LogsSearch): LogsSearch {
+  return changedSearch(search, { open: undefined, compare: undefined, follow: undefined });
 }
 
 /** The views, by name; none when the browser keeps nothing. */
