@@ -12,7 +12,7 @@ import { formatCount, formatMs, formatShare } from "../ui/format.ts";
 import { errorTarget, isForOperators } from "./error-target.ts";
 import { explainError } from "./explain-error.ts";
 import { type LinkTarget, pageTarget, reachable, tenantTarget, type Viewer } from "./link-target.ts";
-import { measured, type Phase, requestPhases } from "./request-phases.ts";
+import { measured, type Phase, requestPhases, SLOW_MS, streamTokensPerSec } from "./request-phases.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -52,10 +52,6 @@ interface RequestExplanation {
 const WORTH_SAYING = 0.2;
 /** Where less time went is of no interest. */
 const TOLD_FROM_MS = 100;
-/** A request that took less is not slow. */
-const SLOW_MS = 1000;
-/** A stream shorter than this says nothing of its speed. */
-const SPEED_FROM_MS = 50;
 
 /** A row in words, for one who may or may not change the gateway. */
 export function explainRequest(row: ExplainedRow, viewer: Viewer): RequestExplanation {
@@ -154,12 +150,11 @@ function timeSentence({ id, durationMs }: Phase, row: ExplainedRow): string {
   return text(`time_${id}`, values);
 }
 
-/** How fast tokens were written, where the row can tell the stream's time. */
 function speedSentence(phases: readonly Phase[], row: ExplainedRow): readonly string[] {
-  const stream = phases.find(({ id }) => id === "stream");
-  const tokens = measured(row.output_tokens);
-  if (stream === undefined || stream.durationMs < SPEED_FROM_MS || tokens < 2) return [];
-  return [text("speed", { tokens, rate: formatCount(Math.round(tokens / (stream.durationMs / 1000))) })];
+  const rate = streamTokensPerSec(phases, row);
+  return rate === null
+    ? []
+    : [text("speed", { tokens: measured(row.output_tokens), rate: formatCount(Math.round(rate)) })];
 }
 
 function attemptsSentence(count: number, endpoint: string | undefined): string {

@@ -27,6 +27,10 @@ export type TimedRow = Pick<UsageRow, "total_ms" | "queue_wait_ms" | "gateway_ms
   readonly attempts?: number | undefined;
 };
 
+/** A request that took less is not slow. */
+export const SLOW_MS = 1000;
+/** A stream shorter than this says nothing of its speed. */
+const SPEED_FROM_MS = 50;
 /** A longer time is no measurement: a column of times holds 32 bits. */
 const LONGEST_MS = 2 ** 32 - 1;
 
@@ -51,4 +55,15 @@ export function requestPhases(row: TimedRow): readonly Phase[] {
 /** A measured time or count as a whole number, 0 to 2^32 - 1; what is absent or no number counts as 0. */
 export function measured(ms: number | undefined): number {
   return ms !== undefined && ms > 0 ? Math.floor(Math.min(ms, LONGEST_MS)) : 0;
+}
+
+/** How fast tokens were written; null where the row cannot tell the stream's time. */
+export function streamTokensPerSec(
+  phases: readonly Phase[],
+  row: { readonly output_tokens?: number | undefined },
+): number | null {
+  const stream = phases.find(({ id }) => id === "stream");
+  const tokens = measured(row.output_tokens);
+  if (stream === undefined || stream.durationMs < SPEED_FROM_MS || tokens < 2) return null;
+  return tokens / (stream.durationMs / 1000);
 }

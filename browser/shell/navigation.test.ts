@@ -13,7 +13,6 @@ it("leads a tenant's people to every page of theirs", () => {
     "/reports",
     "/batches",
     "/portal/limits",
-    "/portal/usage",
     "/portal/models",
     "/keys",
     "/playground",

@@ -3,7 +3,13 @@
  * when it is opened. Whatever an address says is validated; what a page does not know falls back to its default.
  */
 import type { QueryClient } from "@tanstack/react-query";
-import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
 import { assistantSearch } from "../pages/assistant/assistant-search.ts";
 import { auditSearch } from "../pages/audit/audit-search.ts";
 import { batchesSearch } from "../pages/batches/batches-search.ts";
@@ -189,7 +195,9 @@ const portalUsage = createRoute({
   getParentRoute: () => forUsers,
   path: "/portal/usage",
   validateSearch: portalUsageSearch,
-  component: pagePart(async () => await import("../pages/portal/usage-page.tsx"), "PortalUsagePage"),
+  beforeLoad: ({ search }) => {
+    throw redirect({ to: "/reports", search, replace: true });
+  },
 });
 
 const portalGuide = createRoute({

@@ -33,6 +33,7 @@ const FOR_THE_TOKEN: Readonly<Record<string, string>> = {
 const OF_USERS: Readonly<Record<string, string>> = {
   "GET /tenants/{id}": "tenant in path",
   "GET /tenants/{id}/budget/usage": "tenant in path",
+  "GET /tenants/{id}/load": "tenant in path",
   "GET /tenants/{id}/keys": "tenant in path",
   "POST /tenants/{id}/keys": "tenant in path",
   "GET /keys/{id}": "key in path",
@@ -58,6 +59,7 @@ const OF_USERS: Readonly<Record<string, string>> = {
   "GET /usage/cache": "tenant in query",
   "GET /usage/logs": "tenant in query",
   "GET /usage/logs/totals": "tenant in query",
+  "GET /usage/logs/facets": "tenant in query",
   "GET /usage/logs/{request_id}": "tenant in answer",
   "GET /costs": "tenant in query",
   "GET /costs/daily": "tenant in query",

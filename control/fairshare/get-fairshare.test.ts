@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Cells } from "../kernel/cells/cells.ts";
 import { getFairshareLive } from "./get-fairshare.ts";
+import { tenantLoadOf } from "./get-tenant-load.ts";
 
 const load = {
   ts_ms: 1,
@@ -90,4 +91,30 @@ it("waits longer for the cell that is asked than for the others, which are left 
   }
   const found = await getFairshareLive({ cells: new Cells(addresses, "internal"), own: "slow" }, {});
   expect(found).toMatchObject({ cell: "slow", waiting_cells: ["slow"] });
+});
+
+it("sums what a tenant's requests do in all cells, and has the fewest slots left of any", () => {
+  const tenant = {
+    tenant_id: "t",
+    name: "Acme",
+    fairshare_group: "default",
+    weight: 1,
+    max_in_flight: 5,
+    served_tokens: 0,
+    share_score: 0,
+    weight_share: 1,
+    expected_slots: 1,
+  };
+  const waiting = [{ ...queue, reason: "tenant_cap" as const }];
+  const other = { ...tenant, tenant_id: "other", in_flight: 50, queued: 50 };
+  const cells = [
+    {
+      tenants: [other, { ...tenant, in_flight: 4, queued: 2 }],
+      waiting: [...waiting, { ...queue, reason: "tenant_cap" as const, tenant_id: "other" }],
+    },
+    { tenants: [{ ...tenant, in_flight: 1, queued: 0 }], waiting: [] },
+    { tenants: [], waiting: [] },
+  ];
+  expect(tenantLoadOf(cells, "t", 5)).toEqual({ in_flight: 5, queued: 2, oldest_wait_ms: 5, slots_left: 1 });
+  expect(tenantLoadOf([], "t", null)).toEqual({ in_flight: 0, queued: 0, oldest_wait_ms: null, slots_left: null });
 });

@@ -5,12 +5,14 @@ import {
   fairshareLiveSchema,
   fairshareSampleSchema,
   setCapacitySchema,
+  tenantLoadSchema,
 } from "../../shared/schema/load.ts";
 import { endpoint } from "../api/endpoint.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
 import { cellQuerySchema } from "../kernel/cells/cell-directory.ts";
 import { getCapacity, setCapacity } from "./capacity.ts";
 import { getFairshareHistory, getFairshareLive, historyQuerySchema } from "./get-fairshare.ts";
+import { getTenantLoad } from "./get-tenant-load.ts";
 
 const tag = "Load";
 
@@ -61,5 +63,16 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     answer: z.array(fairshareSampleSchema),
     reaches: "cell",
     handler: async ({ query }) => await getFairshareHistory(directory, query),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/tenants/{id}/load",
+    summary: "Read how many requests of a tenant run and wait now",
+    tag,
+    access: { user: "tenant in path" },
+    answer: tenantLoadSchema,
+    reaches: "cell",
+    handler: async ({ ctx, path }) => await getTenantLoad(ctx, directory, path.id),
   });
 }

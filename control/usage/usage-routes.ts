@@ -11,6 +11,7 @@ import {
   monthSpendSchema,
 } from "../../shared/schema/cost-reads.ts";
 import { usageHealthQuerySchema, usageHealthSchema } from "../../shared/schema/health-reads.ts";
+import { usageLogFacetsQuerySchema, usageLogFacetsSchema } from "../../shared/schema/log-facets.ts";
 import {
   modelUsageSchema,
   type UsageLog,
@@ -52,6 +53,7 @@ import type { VerbContext } from "../kernel/context.ts";
 import type { AnalyticsStore } from "./analytics/store.ts";
 import { compactUsage } from "./compact-usage.ts";
 import { getKeySummary } from "./get-key-summary.ts";
+import { getLogFacets } from "./get-log-facets.ts";
 import { getOverview } from "./get-overview.ts";
 import { getStats, statsSchema } from "./get-stats.ts";
 import { getUsageLog } from "./get-usage-log.ts";
@@ -152,6 +154,14 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
     query: usageLogFilterSchema,
     answer: usageLogTotalsSchema,
     verb: getLogTotals,
+  }),
+  read({
+    path: "/usage/logs/facets",
+    summary: "Count the requests that match a filter over time, and by status, model, tenant, key, error and type",
+    access: own,
+    query: usageLogFacetsQuerySchema,
+    answer: usageLogFacetsSchema,
+    verb: getLogFacets,
   }),
   read({
     path: "/usage/daily",

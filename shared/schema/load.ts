@@ -80,6 +80,21 @@ export const fairshareLiveSchema = z
   .meta({ id: "FairshareLive" });
 export type FairshareLive = z.infer<typeof fairshareLiveSchema>;
 
+/** GET /tenants/{id}/load */
+export const tenantLoadSchema = z
+  .object({
+    in_flight: z.number().int().meta({ description: "Running requests, in all cells that respond" }),
+    queued: z.number().int().meta({ description: "Waiting requests" }),
+    oldest_wait_ms: z.number().int().nullable().meta({ description: "Longest wait so far; null: none waits" }),
+    slots_left: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: "Of the tenant's max_in_flight, in the cell with the fewest left; null: no limit" }),
+  })
+  .meta({ id: "TenantLoad" });
+export type TenantLoad = z.infer<typeof tenantLoadSchema>;
+
 /** GET /fairshare/history: one sample. */
 export const fairshareSampleSchema = z
   .object({

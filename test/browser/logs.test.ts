@@ -37,7 +37,7 @@ const rowsIn = (page: Page) =>
 const totals = (page: Page) => page.getByRole("region", { name: "Totals" });
 
 describe("the list of requests", () => {
-  it("holds the rows in sight alone, continues as it is scrolled, and follows traffic at its top", async () => {
+  it("holds the rows in sight alone, continues as it is scrolled, and follows traffic when it is told to", async () => {
     const minted = await mint();
     await send(minted, MANY, true);
     const visit = await fixture.open({ as: "admin" });
@@ -66,9 +66,11 @@ describe("the list of requests", () => {
     expect(await table.getAttribute("aria-rowcount")).toBe(String(MANY + 1));
     // somebody reads further down: what comes waits
     await send(minted, 3);
-    await page.getByRole("button", { name: "Show 3 new requests" }).click();
+    await page.getByRole("button", { name: "3 new requests" }).click();
     await rowsIn(page).first().getByText("200", { exact: true }).waitFor();
     expect(await table.getAttribute("aria-rowcount")).toBe(String(MANY + 4));
+    await page.getByRole("button", { name: "Follow" }).click();
+    await page.getByText("Following", { exact: true }).waitFor();
     await send(minted, 2);
     await waitFor(
       async () => await table.getAttribute("aria-rowcount"),
@@ -113,7 +115,7 @@ describe("the list of requests", () => {
     await page.keyboard.type(first ?? "");
     await page.keyboard.press("Enter");
     await totals(page).getByText("1 request", { exact: true }).waitFor();
-    await tabTo(page, "Status");
+    await tabTo(page, "Requests over time");
     expect(visit.problems()).toEqual([]);
   });
 

@@ -106,12 +106,7 @@ const PAGES: readonly ListedPage[] = [
     isThere: async ({ page }) => await page.getByText(/^(Yes[:,]|No[:.]) /).waitFor(),
   },
   { name: "models of the portal", as: "user", path: "/portal/models", isThere: heading("Models") },
-  {
-    name: "usage of the portal",
-    as: "user",
-    path: "/portal/usage",
-    isThere: async ({ page }) => await page.getByText("No requests in this period").first().waitFor(),
-  },
+  { name: "usage and costs of the portal", as: "user", path: "/reports", isThere: heading("Usage and costs") },
   { name: "limits of the portal", as: "user", path: "/portal/limits", isThere: heading("Limits") },
   { name: "guide of the portal", as: "user", path: "/portal/guide", isThere: heading("Guide") },
   {

@@ -61,7 +61,7 @@ describe("the first page of a user", () => {
 
   it("is not an admin's, and a page of admins is not a user's", async () => {
     const admin = await fixture.open({ as: "admin" });
-    await admin.page.goto("/portal/usage");
+    await admin.page.goto("/portal/limits");
     await admin.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     const { page, problems } = await fixture.open({ as: "user" });
     await page.goto("/fairshare");
@@ -100,7 +100,7 @@ it("the limits of a tenant are listed with what is left and when it resets", asy
   await row(`Budget in tokens 1,000,000 ${left} Resets 1 `).waitFor();
   await row("Budget in USD No limit").waitFor();
   await row("Tokens per minute 90,000").waitFor();
-  await row("Concurrent requests 7 in each region").waitFor();
+  await row("Concurrent requests 7 in each region 7 ").getByText("0 running, 0 waiting").waitFor();
   await page
     .getByRole("table", { name: "Each key" })
     .getByRole("row", { name: "bounded Requests per minute: 30 No limit" })
@@ -117,12 +117,16 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
     async () => await fixture.gateway.must<readonly object[]>("GET", `/usage/daily?tenant_id=${tenant.id}`),
     (rows) => rows.length === 1,
   );
-  await page.goto("/portal/usage");
+  // the address that usage had before it was one page with costs
+  await page.goto("/portal/usage?period=7d");
+  await page.waitForURL(/\/reports\?period=7d$/);
+  await page.getByRole("heading", { level: 1, name: "Usage and costs" }).waitFor();
+  await page.getByRole("table", { name: "By model" }).getByRole("cell", { name: model }).waitFor();
+  await page.goto("/reports?by=key");
   const byKey = page.getByRole("table", { name: "By key" });
   await byKey.getByRole("cell", { name: "notebooks" }).waitFor();
-  await page.getByRole("table", { name: "By model" }).getByRole("cell", { name: model }).waitFor();
   const download = page.waitForEvent("download");
-  await page.getByTitle("By key, as CSV").click();
+  await page.getByTitle("All rows and figures of this table, as CSV").click();
   const stream = await (await download).createReadStream();
   const file = Buffer.concat(await stream.toArray()).toString();
   const [head = "", row = "", ...rest] = file.trim().split("\r\n");
@@ -133,8 +137,6 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
     rest: [],
   });
 
-  await page.goto("/reports?by=key");
-  await byKey.getByRole("cell", { name: "notebooks" }).waitFor();
   const heads = await byKey.getByRole("columnheader").allInnerTexts();
   expect({ hasKey: heads.includes("Key"), hasTenant: heads.includes("Tenant") }).toEqual({
     hasKey: true,
@@ -155,6 +157,17 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   expect(await code.textContent()).toContain(model);
   await page.getByLabel("Key", { exact: true }).selectOption("notebooks");
   await page.getByText("Put the secret of notebooks").waitFor();
+
+  await page.getByLabel("Route", { exact: true }).selectOption("Responses");
+  await page.getByRole("tab", { name: "Python" }).click();
+  const responses = page.locator("pre", { hasText: "client.responses.create" });
+  await responses.waitFor();
+  expect(await responses.textContent()).toContain(`base_url="${fixture.gateway.proxyUrl}/v1"`);
+  expect(await responses.textContent()).toContain(model);
+  await page.getByLabel("Route", { exact: true }).selectOption("Speech");
+  await page.getByText("None of your models can be called on this route.").waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Code for /v1/audio/speech" }).waitFor();
   expect(visit.problems()).toEqual([]);
 });
 
@@ -175,7 +188,7 @@ it("a model without a price is said to have none, and never to be free", async (
   await page.getByText("0 refused, 0 failed, no price").waitFor();
   await page.goto("/portal/models");
   await page.getByRole("row", { name: model }).getByText("No price set").waitFor();
-  for (const path of ["/portal/models", "/portal/usage", "/reports", "/logs", `/keys?key_id=${key.id}`]) {
+  for (const path of ["/portal/models", "/reports", "/logs", `/keys?key_id=${key.id}`]) {
     await page.goto(path);
     await page.locator("h1").waitFor();
     await page.waitForLoadState("networkidle");
@@ -251,7 +264,7 @@ it("every page of a user has links, no admin controls and nothing of others or u
     "/portal",
     "/portal/models",
     "/portal/limits",
-    "/portal/usage",
+    "/reports",
     "/portal/guide",
     "/keys",
     `/keys?key_id=${key.id}`,

@@ -146,6 +146,12 @@ function sums({ name, since, sums: budget, scan }: Asked, fill: Fill, rollupRows
 }
 
 function scans({ name, since, scan }: Asked): readonly LedgerRead[] {
+  // a pass over the period, and one for each facet whose own filter is set
+  const facets = (what: string, query: string, passes: number): LedgerRead => ({
+    name: `usage/logs/facets ${what}, ${name}`,
+    path: `/usage/logs/facets?${query}${since}`,
+    budgetRows: scan * passes,
+  });
   const paths = {
     "usage/models": "/usage/models?",
     "usage/models of a tenant": `/usage/models?${tenant}&`,
@@ -159,11 +165,15 @@ function scans({ name, since, scan }: Asked): readonly LedgerRead[] {
     "usage/cache": "/usage/cache?",
     "usage/logs/totals of what failed": `/usage/logs/totals?status=error&${tenant}&`,
   };
-  return Object.entries(paths).map(([what, path]) => ({
-    name: `${what}, ${name}`,
-    path: `${path}${since}`,
-    budgetRows: scan,
-  }));
+  return [
+    ...Object.entries(paths).map(([what, path]) => ({
+      name: `${what}, ${name}`,
+      path: `${path}${since}`,
+      budgetRows: scan,
+    })),
+    facets("of all", "", 1),
+    facets("of what failed of a model", `status=failed&${model}&`, 3),
+  ];
 }
 
 function daily({ name, days, daily: budgetRows }: Asked, fill: Fill): readonly LedgerRead[] {

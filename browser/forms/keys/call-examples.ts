@@ -8,7 +8,8 @@ import { printableJson } from "../../../shared/text/printable.ts";
 /** Where the examples find a secret that is not told them. */
 export const SECRET_VARIABLE = "GATEWAY_API_KEY";
 
-interface Call {
+/** What an example calls. */
+export interface Call {
   /** Of the data plane, without a slash at its end. */
   readonly baseUrl: string;
   /** Null: it is in the environment, as {@link SECRET_VARIABLE}. */
@@ -119,15 +120,18 @@ export function anthropicExample({ baseUrl, secret, model }: Call): string {
   ].join("\n");
 }
 
-function pythonEnvironment(secret: string | null): readonly string[] {
+/** What a program needs to read the secret from its environment. */
+export function pythonEnvironment(secret: string | null): readonly string[] {
   return secret === null ? ["import os", ""] : [];
 }
 
-function pythonSecret(secret: string | null): string {
+/** The secret in a program of Python. */
+export function pythonSecret(secret: string | null): string {
   return secret === null ? `os.environ[${quoted(SECRET_VARIABLE)}]` : quoted(secret);
 }
 
-function scriptSecret(secret: string | null): string {
+/** The secret in a program of JavaScript. */
+export function scriptSecret(secret: string | null): string {
   return secret === null ? `process.env.${SECRET_VARIABLE}` : quoted(secret);
 }
 

@@ -25,8 +25,8 @@ describe("columns of the log", () => {
   it("are facts of one request in the order that is asked for, where the reader has them", () => {
     const names = (role: "admin" | "user") => columnFacts(row, role, ["total", "cell", "queue"]).map(([name]) => name);
     expect({ admin: names("admin"), user: names("user") }).toEqual({
-      admin: ["Total", "Cell", "Queue"],
-      user: ["Total", "Queue"],
+      admin: ["Total", "Cell", "Wait"],
+      user: ["Total", "Wait"],
     });
   });
 });

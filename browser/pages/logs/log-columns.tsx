@@ -1,9 +1,10 @@
+import type { ReactNode } from "react";
 import type { UsageLog } from "../../../shared/schema/usage.ts";
 import { oneLine } from "../../../shared/text/printable.ts";
 import type { OperatorField } from "../../../shared/usage/usage-row.ts";
-import { errorName } from "../../explain/explain-error.ts";
 import { shownColumns } from "../../forms/list/list-columns.ts";
 import { RowCost } from "../../forms/usage/cost.tsx";
+import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, formatShortDay, formatTimeOfDay } from "../../time/instants.ts";
@@ -13,15 +14,18 @@ import { formatCount, formatMs, formatText } from "../../ui/format.ts";
 import type { Column } from "../../ui/table.tsx";
 import classes from "./logs-page.module.css";
 import { type LogsSearch, TYPE_TEXTS } from "./logs-search.ts";
+import { outputTokensPerSec, requestReason } from "./request-reason.ts";
 
 const text = texts("logs", logsTexts);
+const viewText = texts("log-views", logViewsTexts);
 
 /** A row as the browser gets it: a tenant's user does not get every field. */
 export type SeenLog = Partial<UsageLog> & Pick<UsageLog, "request_id" | "ts_ms">;
 
 interface LogColumn<Row = SeenLog> extends Omit<Column<Row>, "id" | "head"> {
   readonly id: string;
-  readonly name: keyof typeof logsTexts;
+  /** What it is called. */
+  readonly name: string;
   /** Shown only when it is chosen. */
   readonly isExtra?: boolean;
   /** A tenant's user does not get the field. Every other column reads only fields that users get. */
@@ -29,29 +33,65 @@ interface LogColumn<Row = SeenLog> extends Omit<Column<Row>, "id" | "head"> {
 }
 
 type AdminColumn = LogColumn & { readonly isForAdmins: true };
-type UserColumn = LogColumn<Omit<SeenLog, OperatorField>> & { readonly isForAdmins?: never };
+type UserColumn = LogColumn<Omit<SeenLog, OperatorField>> & {
+  readonly isForAdmins?: never;
+  /** For admins, who see more fields. */
+  readonly adminCell?: (row: SeenLog) => ReactNode;
+};
 
 /** Time until the first byte; a row without one has 0. */
 const firstMs = ({ ttft_ms }: SeenLog): number | null => (ttft_ms !== undefined && ttft_ms > 0 ? ttft_ms : null);
 
 const COLUMNS = [
-  { id: "time", name: "columnTime", cell: (row) => <EndTime at={row.ts_ms} /> },
-  { id: "tenant", name: "tenant", isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
-  { id: "key", name: "key", cell: (row) => <Name of={keyName(row)} /> },
-  { id: "model", name: "model", cell: (row) => <Name of={row.model} /> },
-  { id: "type", name: "type", isExtra: true, cell: (row) => typeWords(row) },
-  { id: "status", name: "status", cell: (row) => <Status row={row} /> },
-  { id: "tokens", name: "columnTokens", align: "right", cell: (row) => formatCount(row.total_tokens) },
-  { id: "input", name: "columnInput", isExtra: true, align: "right", cell: (row) => formatCount(row.input_tokens) },
-  { id: "output", name: "columnOutput", isExtra: true, align: "right", cell: (row) => formatCount(row.output_tokens) },
-  { id: "cost", name: "columnCost", align: "right", cell: (row) => <RowCost row={row} /> },
-  { id: "queue", name: "columnQueue", align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
-  { id: "first", name: "columnFirst", align: "right", cell: (row) => formatMs(firstMs(row)) },
-  { id: "gateway", name: "columnGateway", isExtra: true, align: "right", cell: (row) => formatMs(row.gateway_ms) },
-  { id: "total", name: "columnTotal", align: "right", cell: (row) => formatMs(row.total_ms) },
+  { id: "time", name: text("columnTime"), cell: (row) => <EndTime at={row.ts_ms} /> },
+  { id: "tenant", name: text("tenant"), isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
+  { id: "key", name: text("key"), cell: (row) => <Name of={keyName(row)} /> },
+  { id: "model", name: text("model"), cell: (row) => <Name of={row.model} /> },
+  { id: "type", name: text("type"), isExtra: true, cell: (row) => typeWords(row) },
+  { id: "status", name: text("status"), cell: (row) => <Status status={row.status_code} /> },
+  {
+    id: "reason",
+    name: viewText("columnReason"),
+    isWide: true,
+    cell: (row) => reasonCell(requestReason(row)),
+    adminCell: (row) => reasonCell(requestReason(row, row.attempts)),
+  },
+  { id: "queue", name: viewText("columnWait"), align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
+  { id: "first", name: text("columnFirst"), align: "right", cell: (row) => formatMs(firstMs(row)) },
+  {
+    id: "gateway",
+    name: text("columnGateway"),
+    isExtra: true,
+    align: "right",
+    cell: (row) => formatMs(row.gateway_ms),
+  },
+  { id: "total", name: text("columnTotal"), align: "right", cell: (row) => formatMs(row.total_ms) },
+  { id: "speed", name: viewText("columnSpeed"), align: "right", cell: (row) => formatCount(outputTokensPerSec(row)) },
+  {
+    id: "tokens",
+    name: text("columnTokens"),
+    isExtra: true,
+    align: "right",
+    cell: (row) => formatCount(row.total_tokens),
+  },
+  {
+    id: "input",
+    name: text("columnInput"),
+    isExtra: true,
+    align: "right",
+    cell: (row) => formatCount(row.input_tokens),
+  },
+  {
+    id: "output",
+    name: text("columnOutput"),
+    isExtra: true,
+    align: "right",
+    cell: (row) => formatCount(row.output_tokens),
+  },
+  { id: "cost", name: text("columnCost"), align: "right", cell: (row) => <RowCost row={row} /> },
   {
     id: "attempts",
-    name: "columnAttempts",
+    name: text("columnAttempts"),
     isExtra: true,
     isForAdmins: true,
     align: "right",
@@ -59,26 +99,30 @@ const COLUMNS = [
   },
   {
     id: "endpoint",
-    name: "columnEndpoint",
+    name: text("columnEndpoint"),
     isExtra: true,
     isForAdmins: true,
     cell: (row) => <Name of={row.endpoint} />,
   },
-  { id: "cell", name: "cell", isForAdmins: true, cell: (row) => <Name of={row.cell} /> },
-  { id: "cache", name: "cache", cell: (row) => <Cache status={row.cache_status} /> },
+  { id: "cell", name: text("cell"), isExtra: true, isForAdmins: true, cell: (row) => <Name of={row.cell} /> },
+  { id: "cache", name: text("cache"), isExtra: true, cell: (row) => <Cache status={row.cache_status} /> },
 ] as const satisfies readonly (AdminColumn | UserColumn)[];
 type ColumnId = (typeof COLUMNS)[number]["id"];
 
 /** The columns that a reader can have. */
 export function columnsFor(role: "admin" | "user"): readonly LogColumn[] {
-  const columns: readonly LogColumn[] = COLUMNS;
-  return columns.filter(({ isForAdmins }) => role === "admin" || isForAdmins !== true);
+  const columns: readonly (AdminColumn | (UserColumn & LogColumn))[] = COLUMNS;
+  if (role === "user") return columns.filter(({ isForAdmins }) => isForAdmins !== true);
+  return columns.map((column) => ({
+    ...column,
+    cell: column.isForAdmins ? column.cell : (column.adminCell ?? column.cell),
+  }));
 }
 
 /** What some of them say of one request, with their names, in the order of `ids`. */
 export function columnFacts(row: SeenLog, role: "admin" | "user", ids: readonly ColumnId[]) {
   const wanted = ids.flatMap((one) => columnsFor(role).filter(({ id }) => id === one));
-  return wanted.map(({ name, cell }) => [text(name), cell(row)] as const);
+  return wanted.map(({ name, cell }) => [name, cell(row)] as const);
 }
 
 /**
@@ -95,13 +139,13 @@ export function chosenColumns(search: LogsSearch, role: "admin" | "user"): reado
 }
 
 /** Columns as the table takes them. */
-export function useTableColumns(columns: readonly LogColumn[]): readonly Column<SeenLog>[] {
-  const { label } = useZone();
-  return columns.map(({ id, name, cell, align }) => ({
+export function tableColumns(columns: readonly LogColumn[]): readonly Column<SeenLog>[] {
+  return columns.map(({ id, name, cell, align, isWide }) => ({
     id,
     cell,
+    head: name,
     ...(align === undefined ? {} : { align }),
-    head: id === "time" ? `${text(name)}, ${label}` : text(name),
+    ...(isWide === undefined ? {} : { isWide }),
   }));
 }
 
@@ -115,20 +159,18 @@ export function Name({ of }: { readonly of: string | undefined }) {
   );
 }
 
-/** A status with the error code in words. */
-function Status({ row }: { readonly row: SeenLog }) {
-  const { status_code: status, error_code: code = "" } = row;
+function Status({ status }: { readonly status: number | undefined }) {
   if (status === undefined) return formatText(undefined);
-  return (
-    <span className={classes["status"]} title={errorName(oneLine(code))}>
-      <Badge tone={toneOf(status)}>{status === 0 ? formatText("") : status}</Badge>
-      {code !== "" && <span className={classes["code"]}>{errorName(oneLine(code))}</span>}
-    </span>
-  );
+  return <Badge tone={toneOf(status)}>{status === 0 ? formatText("") : status}</Badge>;
+}
+
+/** Takes the room that is left. */
+function reasonCell(reason: string | undefined): ReactNode {
+  return reason === undefined ? formatText(reason) : <bdi title={reason}>{reason}</bdi>;
 }
 
 /** What kind of request it was. */
-function typeWords({ request_type: type }: SeenLog): string {
+export function typeWords({ request_type: type }: SeenLog): string {
   return type !== undefined && Object.hasOwn(TYPE_TEXTS, type) ? text(TYPE_TEXTS[type]) : formatText(type);
 }
 

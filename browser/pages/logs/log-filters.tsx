@@ -1,39 +1,36 @@
-import { useId, useState } from "react";
-import { errorName, ROW_ERROR_CODES } from "../../explain/explain-error.ts";
+import { useQuery } from "@tanstack/react-query";
+import { Bookmark, Plus, X } from "lucide-react";
+import { lazy, Suspense, useId, useRef, useState } from "react";
+import { read } from "../../data/reads.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
-import { KeyFilter, ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
+import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
-import { Button } from "../../ui/button.tsx";
-import { CheckField, type Choice, SelectField } from "../../ui/fields.tsx";
-import { Filters } from "../../ui/layout.tsx";
-import classes from "./logs-page.module.css";
-import { FILTERS, type FilterName, filtersOf, periodOf } from "./logs-query.ts";
-import { ADMISSION_TEXTS, CACHE_TEXTS, type LogsSearch, type SearchChanges, TYPE_TEXTS } from "./logs-search.ts";
+import { formatInstant } from "../../time/instants.ts";
+import { useZone } from "../../time/zone-context.tsx";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Row } from "../../ui/layout.tsx";
+import { filterChoices, filterName, filterValue } from "./filter-words.ts";
+import classes from "./log-filters.module.css";
+import {
+  FILTERS,
+  type FilterName,
+  filterNamesOf,
+  filtersOf,
+  NO_FILTERS,
+  periodOf,
+  windowOfSearch,
+} from "./logs-query.ts";
+import type { LogsSearch, SearchChanges } from "./logs-search.ts";
 
-const text = texts("logs", logsTexts);
+const text = texts("log-views", logViewsTexts);
+const logText = texts("logs", logsTexts);
+const FilterEditor = lazy(async () => ({ default: (await import("./filter-editor.tsx")).FilterEditor }));
+const SavedViews = lazy(async () => ({ default: (await import("./saved-views.tsx")).SavedViews }));
 const PERIODS = ["24h", "7d", "30d", "month"] as const;
-const ALL: Choice = { value: "", label: text("all") };
-
-const STATUSES: readonly Choice[] = [
-  ALL,
-  { value: "success", label: text("success") },
-  { value: "error", label: text("error") },
-  { value: "refused", label: text("statusRefused") },
-  { value: "failed", label: text("statusFailed") },
-  { value: "left", label: text("statusLeft") },
-];
-const ERROR_CODES: readonly Choice[] = [
-  ALL,
-  ...ROW_ERROR_CODES.toSorted().map((code) => ({ value: code, label: errorName(code) })),
-];
-const ADMISSIONS = choicesOf(ADMISSION_TEXTS);
-const CACHES = choicesOf(CACHE_TEXTS);
-const TYPES = choicesOf(TYPE_TEXTS);
-
-/** Filters that are behind the button while none of them is set. */
-const FURTHER: readonly FilterName[] = FILTERS.slice(FILTERS.indexOf("error_code"));
+/** Has a field of its own. */
+const WITH_FIELD: FilterName = "request_id";
 
 interface FiltersProps {
   readonly search: LogsSearch;
@@ -43,22 +40,28 @@ interface FiltersProps {
   readonly onChange: (changes: SearchChanges) => void;
 }
 
-/** Everything that the list can be narrowed by. */
+/** What the list is narrowed by: the period, and a chip for each filter, which can be changed and removed. */
 export function LogFilters({ search, role, tenantName, onChange }: FiltersProps) {
+  const { zone } = useZone();
+  const [edited, setEdited] = useState<FilterName | null>(null);
   const set = filtersOf(search, role);
-  const isFurtherSet = FURTHER.some((name) => set[name] !== undefined);
-  const [isOpen, setOpen] = useState(isFurtherSet);
-  const furtherId = useId();
-  const isAdmin = role === "admin";
-  const choice = (name: "status" | "admission" | "cache_status" | "request_type" | "error_code", value: string) =>
-    onChange({ [name]: value === "" ? undefined : value } as SearchChanges);
-  const showsFurther = isOpen || isFurtherSet;
+  const window = windowOfSearch(search);
+  const keyName = useKeyName(set.key_id);
+  const names = FILTERS.filter((name) => set[name] !== undefined && name !== WITH_FIELD);
+  const edit = (name: FilterName): void => {
+    if (name === "traced_only" || name === "include_internal") onChange({ [name]: true });
+    else setEdited(name);
+  };
+  const done = (changes: SearchChanges): void => {
+    setEdited(null);
+    onChange(changes);
+  };
   return (
-    <search className={classes["part"]} aria-label={text("filters")}>
-      <Filters>
+    <search className={classes["filters"]} aria-label={text("filters")}>
+      <div className={classes["fields"]}>
         <DraftField
-          label={text("requestId")}
-          placeholder={text("requestIdHint")}
+          label={logText("requestId")}
+          placeholder={logText("requestIdHint")}
           value={search.request_id}
           isFirst
           onDone={(request_id) => onChange({ request_id: request_id?.toLowerCase() })}
@@ -66,99 +69,184 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
         <PeriodFilter
           period={periodOf(search)}
           kinds={PERIODS}
-          onPeriod={(period) => onChange({ period })}
-          onZone={(zone) => onChange({ zone })}
+          onPeriod={(period) => onChange({ period, from_ms: undefined, to_ms: undefined })}
+          onZone={(chosen) => onChange({ zone: chosen })}
         />
-        {isAdmin && (
-          <TenantFilter
-            chosen={set.tenant_id === undefined ? undefined : (tenantName ?? set.tenant_id)}
-            onChoose={(tenant_id) => onChange({ tenant_id, key_id: undefined })}
-          />
+        <ViewsButton search={search} />
+      </div>
+      <Row>
+        {(names.length > 0 || window !== null) && (
+          <ul className={classes["chips"]} aria-label={text("activeFilters")}>
+            {window !== null && (
+              <Chip
+                name={text("window")}
+                value={text("windowFromTo", {
+                  from: formatInstant(zone, window.fromMs),
+                  to: formatInstant(zone, window.toMs + 1),
+                })}
+                onRemove={() => onChange({ from_ms: undefined, to_ms: undefined })}
+              />
+            )}
+            {names.map((name) => (
+              <Chip
+                key={name}
+                name={filterName(name)}
+                value={filterValue(name, set[name] ?? "", name === "tenant_id" ? tenantName : keyName)}
+                onEdit={name === "traced_only" || name === "include_internal" ? undefined : () => setEdited(name)}
+                onRemove={() => done({ [name]: undefined })}
+              />
+            ))}
+          </ul>
         )}
-        <ModelFilter chosen={search.model} onChoose={(model) => onChange({ model })} />
-        <KeyFilter keyId={set.key_id} tenantId={set.tenant_id} onChoose={(key_id) => onChange({ key_id })} />
-        <SelectField
-          label={text("status")}
-          choices={STATUSES}
-          value={search.status ?? ""}
-          onChange={(event) => choice("status", event.target.value)}
-        />
-        <Button aria-expanded={showsFurther} aria-controls={furtherId} onClick={() => setOpen(!isOpen)}>
-          {text(showsFurther ? "fewerFilters" : "moreFilters")}
-        </Button>
-        {Object.keys(set).length > 0 && (
-          <Button tone="quiet" onClick={() => onChange(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}>
+        <AddFilter names={filterNamesOf(role).filter((name) => name !== WITH_FIELD)} onAdd={edit} />
+        {(Object.keys(set).length > 0 || window !== null) && (
+          <Button tone="quiet" onClick={() => done(NO_FILTERS)}>
             {text("clearFilters")}
           </Button>
         )}
-      </Filters>
-      <div id={furtherId} hidden={!showsFurther}>
-        <Filters>
-          <SelectField
-            label={text("errorCode")}
-            choices={withOwn(ERROR_CODES, set.error_code)}
-            value={set.error_code ?? ""}
-            onChange={(event) => choice("error_code", event.target.value)}
-          />
-          <SelectField
-            label={text("admission")}
-            choices={ADMISSIONS}
-            value={search.admission ?? ""}
-            onChange={(event) => choice("admission", event.target.value)}
-          />
-          <SelectField
-            label={text("cache")}
-            choices={CACHES}
-            value={search.cache_status ?? ""}
-            onChange={(event) => choice("cache_status", event.target.value)}
-          />
-          <SelectField
-            label={text("type")}
-            choices={TYPES}
-            value={search.request_type ?? ""}
-            onChange={(event) => choice("request_type", event.target.value)}
-          />
-          {(["min_total_ms", "min_queue_wait_ms"] as const).map((name) => (
-            <DraftField
-              key={name}
-              label={text(name === "min_total_ms" ? "minTotal" : "minQueue")}
-              value={search[name]?.toString()}
-              inputMode="numeric"
-              onDone={(value) => onChange({ [name]: /^\d{1,10}$/.test(value ?? "") ? Number(value) : undefined })}
+      </Row>
+      {edited !== null && (
+        <div className={classes["editor"]}>
+          <Suspense fallback={null}>
+            <FilterEditor
+              key={edited}
+              name={edited}
+              label={editorLabel(edited)}
+              placeholder={edited === "tag" ? text("tagHint") : undefined}
+              choices={filterChoices(edited, set[edited])}
+              value={set[edited]}
+              tenantId={set.tenant_id}
+              tenantName={tenantName}
+              onDone={done}
             />
-          ))}
-          <DraftField
-            label={text("session")}
-            value={search.session_id}
-            onDone={(session_id) => onChange({ session_id })}
-          />
-          {isAdmin && <DraftField label={text("cell")} value={search.cell} onDone={(cell) => onChange({ cell })} />}
-        </Filters>
-        {isAdmin && (
-          <div className={classes["checks"]}>
-            <CheckField
-              label={text("traced")}
-              checked={search.traced_only === true}
-              onChange={(event) => onChange({ traced_only: event.target.checked ? true : undefined })}
-            />
-            <CheckField
-              label={text("internal")}
-              checked={search.include_internal === true}
-              onChange={(event) => onChange({ include_internal: event.target.checked ? true : undefined })}
-            />
-          </div>
-        )}
-      </div>
+          </Suspense>
+          <IconButton label={logText("close")} onClick={() => setEdited(null)}>
+            <X size={14} aria-hidden />
+          </IconButton>
+        </div>
+      )}
     </search>
   );
 }
 
-function choicesOf(names: Readonly<Record<string, keyof typeof logsTexts>>): readonly Choice[] {
-  return [ALL, ...Object.entries(names).map(([value, name]) => ({ value, label: text(name) }))];
+/** Of the control of a filter: with its unit. */
+function editorLabel(name: FilterName): string {
+  if (name === "min_total_ms") return logText("minTotal");
+  return name === "min_queue_wait_ms" ? logText("minQueue") : filterName(name);
 }
 
-/** The choices, and the one of an address that is not among them. */
-function withOwn(choices: readonly Choice[], value: string | undefined): readonly Choice[] {
-  if (value === undefined || choices.some((choice) => choice.value === value)) return choices;
-  return [...choices, { value, label: errorName(value) }];
+function Chip({
+  name,
+  value,
+  onEdit,
+  onRemove,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly onEdit?: (() => void) | undefined;
+  readonly onRemove: () => void;
+}) {
+  const words = (
+    <>
+      <span className={classes["name"]}>{name}</span> <bdi>{value}</bdi>
+    </>
+  );
+  return (
+    <li className={classes["chip"]}>
+      {onEdit === undefined ? (
+        <span className={classes["words"]} title={value}>
+          {words}
+        </span>
+      ) : (
+        <button
+          type="button"
+          className={classes["words"]}
+          title={`${text("editFilter", { name })} (${value})`}
+          onClick={onEdit}
+        >
+          {words}
+        </button>
+      )}
+      <button
+        type="button"
+        className={classes["remove"]}
+        aria-label={text("removeFilter", { name })}
+        onClick={onRemove}
+      >
+        <X size={14} aria-hidden />
+      </button>
+    </li>
+  );
+}
+
+/** A button that opens the views; their part is loaded when it is opened first. */
+function ViewsButton({ search }: { readonly search: LogsSearch }) {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button icon={<Bookmark size={14} aria-hidden />} popoverTarget={id}>
+        {text("views")}
+      </Button>
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        className={classes["popover"]}
+        onToggle={({ newState }) => setOpen(newState === "open")}
+      >
+        {isOpen && (
+          <Suspense fallback={null}>
+            <SavedViews search={search} onClose={() => list.current?.hidePopover()} />
+          </Suspense>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** A button that opens the list of filters. */
+function AddFilter({
+  names,
+  onAdd,
+}: {
+  readonly names: readonly FilterName[];
+  readonly onAdd: (name: FilterName) => void;
+}) {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  return (
+    <>
+      <Button icon={<Plus size={14} aria-hidden />} popoverTarget={id}>
+        {text("addFilter")}
+      </Button>
+      <div ref={list} id={id} popover="auto" className={classes["popover"]}>
+        <ul>
+          {names.map((name) => (
+            <li key={name}>
+              <Button
+                tone="quiet"
+                onClick={() => {
+                  list.current?.hidePopover();
+                  onAdd(name);
+                }}
+              >
+                {filterName(name)}
+              </Button>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </>
+  );
+}
+
+/** What a key is called; undefined while it is not known. */
+function useKeyName(keyId: string | undefined): string | undefined {
+  const { data } = useQuery(
+    read("/api/v1/keys/{id}", { params: { path: { id: keyId ?? "" } } }, { enabled: keyId !== undefined }),
+  );
+  if (keyId === undefined || data?.id !== keyId) return undefined;
+  return data.name === "" ? data.key_prefix : data.name;
 }

@@ -1,6 +1,7 @@
-import { Pause, Play, Terminal } from "lucide-react";
+import { ArrowUp, Pause, Play, Terminal } from "lucide-react";
 import { ColumnChoice } from "../../forms/list/column-choice.tsx";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
+import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -14,6 +15,7 @@ import type { LogsSearch, SearchChanges } from "./logs-search.ts";
 import { LOGS_PATH } from "./use-feed.ts";
 
 const text = texts("logs", logsTexts);
+const viewText = texts("log-views", logViewsTexts);
 
 interface ActionsProps {
   readonly query: LogsQuery;
@@ -35,7 +37,7 @@ export function LogActions({ query, search, role, onChange }: ActionsProps) {
   return (
     <>
       <ColumnChoice
-        columns={columnsFor(role).map(({ id, name }) => ({ id, head: text(name) }))}
+        columns={columnsFor(role).map(({ id, name }) => ({ id, head: name }))}
         shown={chosenColumns(search, role)}
         onChoose={(columns) => onChange({ columns })}
         onReset={search.columns === undefined ? undefined : () => onChange({ columns: undefined })}
@@ -51,43 +53,38 @@ export function LogActions({ query, search, role, onChange }: ActionsProps) {
 }
 
 interface LiveStateProps {
-  readonly isPaused: boolean;
+  readonly isFollowing: boolean;
   /** The period has ended: nothing arrives any more. */
   readonly isOver: boolean;
-  /** What arrives stays aside while somebody reads. */
+  /** Somebody reads, so that nothing moves although the list follows. */
   readonly isHeld: boolean;
-  /** `loading` and `failed`: the list does not follow what happens. */
-  readonly reading: "good" | "loading" | "failed";
+  readonly hasFailed: boolean;
   readonly waiting: { readonly count: number; readonly isMore: boolean };
   readonly onShow: () => void;
-  readonly onPause: (isPaused: boolean) => void;
+  readonly onFollow: (isFollowing: boolean) => void;
 }
 
-/** Whether the list follows what happens, and what has come meanwhile. */
-export function LiveState({ isPaused, isOver, isHeld, reading, waiting, onShow, onPause }: LiveStateProps) {
+/** How many requests have come since the list was read, and whether it takes them in by itself. */
+export function LiveState({ isFollowing, isOver, isHeld, hasFailed, waiting, onShow, onFollow }: LiveStateProps) {
   if (isOver) return <Badge>{text("liveOver")}</Badge>;
   const { count, isMore } = waiting;
   return (
     <div className={classes["live"]} role="status">
-      {!isPaused && isHeld && count > 0 && (
-        <Button tone="primary" onClick={onShow}>
-          {text(isMore ? "showNewMore" : "showNew", { count })}
+      {(!isFollowing || isHeld) && count > 0 && (
+        <Button tone="primary" icon={<ArrowUp size={14} aria-hidden />} onClick={onShow}>
+          {viewText(isMore ? "newRequestsMore" : "newRequests", { count })}
         </Button>
       )}
-      {isPaused ? (
-        <Badge>{text("livePaused")}</Badge>
-      ) : reading === "failed" ? (
+      {hasFailed ? (
         <Badge tone="bad">{text("liveFailed")}</Badge>
-      ) : isHeld || reading === "loading" ? (
-        <Badge>{text(isHeld ? "liveHeld" : "liveLoading")}</Badge>
       ) : (
-        <Badge tone="good">{text("live")}</Badge>
+        isFollowing && <Badge tone={isHeld ? "neutral" : "good"}>{viewText(isHeld ? "followHeld" : "following")}</Badge>
       )}
       <Button
-        icon={isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
-        onClick={() => onPause(!isPaused)}
+        icon={isFollowing ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
+        onClick={() => onFollow(!isFollowing)}
       >
-        {text(isPaused ? "resume" : "pause")}
+        {viewText(isFollowing ? "unfollow" : "follow")}
       </Button>
     </div>
   );

@@ -39,6 +39,14 @@ describe("the query of an address", () => {
       expect(logsQuery(search, "admin", "Asia/Kolkata", nowMs)).toMatchObject({ until_ms: String(toMs - 1) });
   });
 
+  it("is about a window instead of the period, where the address has one", () => {
+    const search = logsSearch({ period: "7d", from_ms: 1000.5, to_ms: 1999, status: "failed" });
+    const query = { since_ms: "1000", until_ms: "1999", status: "failed" };
+    expect(logsQuery(search, "admin", "UTC", NOW)).toEqual(query);
+    const reversed = logsSearch({ period: "24h", from_ms: 2000, to_ms: 1999 });
+    expect(logsQuery(reversed, "admin", "UTC", NOW)).toEqual({ since_ms: String(NOW - 86_400_000) });
+  });
+
   it("has no filter that a tenant's user does not have", () => {
     const search = logsSearch({ tenant_id: TENANT, cell: "eu", include_internal: true, model: "m", period: "7d" });
     expect(Object.keys(logsQuery(search, "user", "UTC", NOW)).toSorted()).toEqual(["model", "since_ms"]);
@@ -57,7 +65,7 @@ describe("the query of an address", () => {
         "9999-12-31..9999-12-31",
       ),
     );
-    const names = [...FILTERS, "period", "zone", "columns", "open", "__proto__"];
+    const names = [...FILTERS, "period", "from_ms", "to_ms", "zone", "columns", "open", "__proto__"];
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...names), value), fc.constantFrom("admin", "user"), (given, role) => {
         const search = logsSearch(given);

@@ -3,7 +3,7 @@
  * come from it, so that they are about the same requests. Pure.
  */
 import { type Period, periodBounds, periodFrom } from "../../time/periods.ts";
-import type { LogsSearch } from "./logs-search.ts";
+import type { LogsSearch, SearchChanges } from "./logs-search.ts";
 
 /** What the page asks of the API, by the names of its query. */
 export type LogsQuery = Readonly<Record<string, string>>;
@@ -11,6 +11,7 @@ export type LogsQuery = Readonly<Record<string, string>>;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ID_BEGINNING = /^[0-9a-f-]{1,36}$/i;
 const ERROR_CODE = /^[a-z][a-z0-9_]{0,99}$/;
+const TAG = /^[\w.-]{1,64}=[ -+\--~]{1,128}$/;
 
 /** The filters that a person can set, in the order in which they are listed. */
 export const FILTERS = [
@@ -27,6 +28,8 @@ export const FILTERS = [
   "min_total_ms",
   "min_queue_wait_ms",
   "session_id",
+  "end_user",
+  "tag",
   "traced_only",
   "include_internal",
 ] as const satisfies readonly (keyof LogsSearch)[];
@@ -41,12 +44,23 @@ const FOR_ADMINS: ReadonlySet<FilterName> = new Set<FilterName>([
   "include_internal",
 ]);
 
+/** The filters that a reader has. */
+export function filterNamesOf(role: "admin" | "user"): readonly FilterName[] {
+  return FILTERS.filter((name) => role === "admin" || !FOR_ADMINS.has(name));
+}
+
+/** Takes every filter away, and the window; the period stays. */
+export const NO_FILTERS: SearchChanges = Object.fromEntries(
+  [...FILTERS, "from_ms", "to_ms"].map((name) => [name, undefined]),
+);
+
 /** What the API would refuse is left out, as everything that an address says wrongly. */
 const MUST_BE: Partial<Record<FilterName, RegExp>> = {
   tenant_id: UUID,
   key_id: UUID,
   request_id: ID_BEGINNING,
   error_code: ERROR_CODE,
+  tag: TAG,
 };
 
 /** The period of an address; by default the last 24 hours. */
@@ -56,17 +70,30 @@ export function periodOf({ period }: LogsSearch): Period {
 
 /** The filters that an address sets, and that this reader has. */
 export function filtersOf(search: LogsSearch, role: "admin" | "user"): Readonly<Partial<Record<FilterName, string>>> {
-  const set = FILTERS.flatMap((name) => {
+  const set = filterNamesOf(role).flatMap((name) => {
     const value = search[name];
-    if (value === undefined || (role === "user" && FOR_ADMINS.has(name))) return [];
+    if (value === undefined) return [];
     const text = typeof value === "number" ? String(Math.floor(value)) : String(value);
     return MUST_BE[name]?.test(text) === false ? [] : [[name, text] as const];
   });
   return Object.fromEntries(set);
 }
 
-/** The query. Own days end with the last one; other periods have no end, so that what arrives later is in them. */
+/** The part of the period that an address names; null: none. */
+export function windowOfSearch({ from_ms: from, to_ms: to }: LogsSearch): {
+  readonly fromMs: number;
+  readonly toMs: number;
+} | null {
+  return from === undefined || to === undefined || from > to
+    ? null
+    : { fromMs: Math.floor(from), toMs: Math.floor(to) };
+}
+
+/** The query. A window and own days have an end; other periods have none, so that what arrives later is in them. */
 export function logsQuery(search: LogsSearch, role: "admin" | "user", zone: string, nowMs: number): LogsQuery {
+  const window = windowOfSearch(search);
+  if (window !== null)
+    return { since_ms: String(window.fromMs), until_ms: String(window.toMs), ...filtersOf(search, role) };
   const period = periodOf(search);
   const { fromMs, toMs } = periodBounds(period, zone, nowMs);
   const end: LogsQuery = period.kind === "custom" ? { until_ms: String(Math.max(0, toMs - 1)) } : {};

@@ -8,6 +8,17 @@ import { choiceParam, flagParam, LIST_PARAMS, numberParam, searchParams, textPar
 const NAME_MAX = 300;
 /** The largest number of milliseconds that a row can have. */
 const MS_MAX = 2 ** 32 - 1;
+/** The API takes 15 digits. */
+const INSTANT_MAX_MS = 1e15 - 1;
+
+/** How a request ended. */
+export const STATUS_TEXTS = {
+  success: "success",
+  error: "error",
+  refused: "statusRefused",
+  failed: "statusFailed",
+  left: "statusLeft",
+} as const;
 
 /** Identifiers of their texts. The lists themselves stand beside schemas, which are too large for the first load. */
 export const ADMISSION_TEXTS = {
@@ -50,11 +61,14 @@ const keysOf = <K extends string>(texts: Readonly<Record<K, string>>): readonly 
 export const logsSearch = searchParams({
   /** `24h`, `7d`, `30d`, `month`, or days: `2026-11-01..2026-11-08`. */
   period: textParam(30),
+  /** A part of the period, epoch ms, both inclusive. */
+  from_ms: numberParam(0, INSTANT_MAX_MS),
+  to_ms: numberParam(0, INSTANT_MAX_MS),
   zone: choiceParam(["tenant", "browser", "utc"]),
   tenant_id: textParam(40),
   key_id: textParam(40),
   model: textParam(NAME_MAX),
-  status: choiceParam(["success", "error", "refused", "failed", "left"]),
+  status: choiceParam(keysOf(STATUS_TEXTS)),
   error_code: textParam(100),
   admission: choiceParam(keysOf(ADMISSION_TEXTS)),
   cache_status: choiceParam(keysOf(CACHE_TEXTS)),
@@ -63,16 +77,23 @@ export const logsSearch = searchParams({
   min_total_ms: numberParam(0, MS_MAX),
   min_queue_wait_ms: numberParam(0, MS_MAX),
   session_id: textParam(NAME_MAX),
+  end_user: textParam(NAME_MAX),
+  /** `name=value`. */
+  tag: textParam(200),
   request_id: textParam(36),
   traced_only: flagParam,
   /** The gateway's own requests too. */
   include_internal: flagParam,
-  /** The list stands still. */
-  paused: flagParam,
+  /** New requests are put into the list as they come. */
+  follow: flagParam,
+  /** Absent: shown where there is room. */
+  facets: choiceParam(["on", "off"]),
   /** Identifiers of the columns that are shown, separated by commas. */
   columns: LIST_PARAMS.columns,
   /** The request that is open beside the list. */
   open: textParam(200),
+  /** Ids of the requests that are compared, separated by a comma; one of them: the other is still to be chosen. */
+  compare: textParam(80),
 });
 
 /** What the address of the page says. */

@@ -8,7 +8,9 @@ import type { LogsQuery } from "./logs-query.ts";
 import { type Feed, readTop, rowsOfPages, withNewest } from "./newest-rows.ts";
 
 export const LOGS_PATH = "/api/v1/usage/logs";
-const LIVE_EVERY_MS = 3000;
+const FOLLOW_EVERY_MS = 3000;
+/** For the number of those that have come, which is worth less than rows. */
+const COUNT_EVERY_MS = 10_000;
 const PAGE_ROWS = 100;
 /** Of the top, which is read again and again: as many as the API gives, so that few requests reach far. */
 const TOP_ROWS = 200;
@@ -18,12 +20,14 @@ const ROWS_MAX = 5000;
 interface FeedOptions {
   /** Whether what arrives is looked for. */
   readonly isLive: boolean;
-  /** Whether what has arrived stays aside, because somebody reads what is there. */
+  /** Whether it is put into the list; otherwise it is counted. */
+  readonly isFollowing: boolean;
+  /** Whether it stays aside all the same, because somebody reads what is there. */
   readonly isHeld: boolean;
 }
 
 /** The list for a query. */
-export function useFeed(query: LogsQuery, { isLive, isHeld }: FeedOptions) {
+export function useFeed(query: LogsQuery, { isLive, isFollowing, isHeld }: FeedOptions) {
   const queries = useQueryClient();
   const after = useCallback(
     ({ ts_ms, request_id }: UsageLog, limit: number) =>
@@ -49,7 +53,7 @@ export function useFeed(query: LogsQuery, { isLive, isHeld }: FeedOptions) {
       );
     },
     enabled: isLive && isListed,
-    refetchInterval: LIVE_EVERY_MS,
+    refetchInterval: isFollowing ? FOLLOW_EVERY_MS : COUNT_EVERY_MS,
     gcTime: 0,
     retry: retries,
   });
@@ -70,8 +74,8 @@ export function useFeed(query: LogsQuery, { isLive, isHeld }: FeedOptions) {
   }, [merged, queries, options]);
   useEffect(() => {
     // a page on its way would put the list before back in place
-    if (!isHeld && !isFetching) show();
-  }, [isHeld, isFetching, show]);
+    if (isFollowing && !isHeld && !isFetching) show();
+  }, [isFollowing, isHeld, isFetching, show]);
   return {
     list,
     rows,

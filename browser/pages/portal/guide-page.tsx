@@ -5,13 +5,10 @@ import { changedSearch } from "../../data/search-params.ts";
 import { sessionQuery } from "../../data/session.ts";
 import {
   aiSdkExample,
-  anthropicExample,
-  curlExample,
+  type Call,
   langchainExample,
   langchainPythonExample,
-  pythonExample,
   SECRET_VARIABLE,
-  typescriptExample,
 } from "../../forms/keys/call-examples.ts";
 import { keyState } from "../../forms/keys/key-state.ts";
 import { commonText, STATE_TEXTS } from "../../messages/common.ts";
@@ -24,22 +21,21 @@ import { SelectField } from "../../ui/fields.tsx";
 import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
+import { GUIDE_ROUTES, type GuideRoute, ROUTE_OF_KIND } from "./guide-routes.ts";
 import { EXAMPLES } from "./portal-search.ts";
 import { ownKeysRead, ownModelsRead } from "./reads.ts";
+import { LANGUAGES, ROUTE_EXAMPLES } from "./route-examples.ts";
 
 const text = texts("portal", portalTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/users/portal/guide");
 const MINUTE_MS = 60_000;
-const CODE = {
-  curl: curlExample,
-  python: pythonExample,
-  typescript: typescriptExample,
+/** Packages that call chat completions. */
+const PACKAGES: Partial<Record<(typeof EXAMPLES)[number], (call: Call) => string>> = {
   langchainPython: langchainPythonExample,
   langchain: langchainExample,
   aiSdk: aiSdkExample,
-  anthropic: anthropicExample,
-} as const satisfies Readonly<Record<(typeof EXAMPLES)[number], unknown>>;
+};
 
 /** How an application calls: code that is filled with the address, a model, and where the secret is. */
 export function GuidePage() {
@@ -55,31 +51,48 @@ export function GuidePage() {
   const nameOf = ({ name, key_prefix }: { readonly name: string; readonly key_prefix: string }): string =>
     name === "" ? `${key_prefix}…` : name;
   const baseUrl = session.data?.proxy_base_url ?? null;
-  const chosen = search.code ?? "curl";
+  const named = models.data?.find(({ model_name }) => model_name === search.model);
+  const routeId: GuideRoute = search.route ?? (named === undefined ? "chat" : ROUTE_OF_KIND[named.model_type]);
+  const { kinds, path, ...codes } = ROUTE_EXAMPLES[routeId];
+  const examples = routeId === "chat" ? EXAMPLES : LANGUAGES;
+  const chosen = examples.find((one) => one === search.code) ?? "curl";
+  const codeOf = (id: (typeof EXAMPLES)[number]) =>
+    PACKAGES[id] ?? codes[LANGUAGES.find((one) => one === id) ?? "curl"];
   return (
     <Stack>
       <PageHead title={pageText("portalGuide")} question={pageText("portalGuideQuestion")} />
       <Loaded state={models} texts={STATE_TEXTS}>
         {(all) => {
-          const chat = all.filter(({ enabled, model_type }) => enabled && model_type === "chat");
-          const usable = chat.filter(
+          const fitting = all.filter(({ enabled, model_type }) => enabled && kinds?.includes(model_type) !== false);
+          const usable = fitting.filter(
             ({ model_name }) =>
               key === undefined || isModelPermitted({ allowed_models: key.allowed_models }, model_name),
           );
-          const model = search.model ?? usable[0]?.model_name ?? chat[0]?.model_name;
-          if (model === undefined) return <Empty title={text("noModels")}>{text("noModelsText")}</Empty>;
-          const names = chat.map(({ model_name }) => model_name);
-          const choices = names.includes(model) ? names : [model, ...names];
+          const asked = named === undefined || kinds?.includes(named.model_type) !== false ? search.model : undefined;
+          const model = asked ?? usable[0]?.model_name ?? fitting[0]?.model_name;
+          const names = fitting.map(({ model_name }) => model_name);
+          const choices = model === undefined || names.includes(model) ? names : [model, ...names];
+          const isMissing = kinds !== null && model === undefined;
           return (
             <>
               <Row>
                 <SelectField
-                  label={text("model")}
-                  value={model}
+                  label={text("route")}
+                  value={routeId}
                   data-page-filter
-                  onChange={({ target }) => change({ model: target.value })}
-                  choices={choices.map((name) => ({ value: name, label: name }))}
+                  onChange={({ target }) =>
+                    change({ route: GUIDE_ROUTES.find((one) => one === target.value), model: undefined })
+                  }
+                  choices={GUIDE_ROUTES.map((one) => ({ value: one, label: text(`route_${one}`) }))}
                 />
+                {kinds !== null && model !== undefined && (
+                  <SelectField
+                    label={text("model")}
+                    value={model}
+                    onChange={({ target }) => change({ route: routeId, model: target.value })}
+                    choices={choices.map((name) => ({ value: name, label: name }))}
+                  />
+                )}
                 <SelectField
                   label={text("key")}
                   value={key?.id ?? ""}
@@ -94,7 +107,7 @@ export function GuidePage() {
               {key !== undefined && ["disabled", "expired"].includes(keyState(key, nowMs)) && (
                 <Notice tone="warn">{text("keyEnded", { name: nameOf(key) })}</Notice>
               )}
-              {!usable.some(({ model_name }) => model_name === model) && (
+              {kinds !== null && model !== undefined && !usable.some(({ model_name }) => model_name === model) && (
                 <Notice tone="warn">
                   {text(key !== undefined && names.includes(model) ? "modelRefused" : "modelOff", { name: model })}
                 </Notice>
@@ -109,24 +122,32 @@ export function GuidePage() {
                   </Stack>
                 )}
               </Panel>
+              {isMissing && <Empty title={text("noModels")}>{text("noModelsOfRoute")}</Empty>}
               <Panel
-                title={text("code")}
+                title={text("codeOf", { path })}
                 note={
                   key === undefined
                     ? text("keyHintNone", { variable: SECRET_VARIABLE })
                     : text("keyHint", { name: nameOf(key), prefix: key.key_prefix, variable: SECRET_VARIABLE })
                 }
               >
+                {text(`about_${routeId}`) !== "" && <p>{text(`about_${routeId}`)}</p>}
                 <Tabs
                   label={text("code")}
                   chosen={chosen}
                   onChoose={(id) => change({ code: EXAMPLES.find((one) => one === id) })}
-                  tabs={EXAMPLES.map((id) => ({
+                  tabs={examples.map((id) => ({
                     id,
-                    label: text(id),
+                    label: text(
+                      routeId === "chat" || id === "curl" ? id : id === "python" ? "plain_python" : "plain_typescript",
+                    ),
                     content: (
                       <Code
-                        text={CODE[id]({ baseUrl: baseUrl ?? "https://gateway.example", secret: null, model })}
+                        text={codeOf(id)({
+                          baseUrl: baseUrl ?? "https://gateway.example",
+                          secret: null,
+                          model: model ?? "MODEL",
+                        })}
                         label={text("copy")}
                         doneLabel={commonText("copied")}
                       />

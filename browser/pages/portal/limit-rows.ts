@@ -5,7 +5,7 @@ import { fieldTexts } from "../../messages/en/fields.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
 import { resetSentence } from "../../time/next-reset.ts";
-import { formatCount, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatMs, formatUsd } from "../../ui/format.ts";
 
 const text = texts("portal", portalTexts);
 const fieldText = texts("fields", fieldTexts);
@@ -26,12 +26,15 @@ export interface LimitRow {
   readonly left: string;
   /** When it resets, or what happens to requests beyond it. */
   readonly resets: string;
+  /** What it holds now, where that is known. */
+  readonly now?: string;
 }
 
-/** All limits of a tenant, also those that are not set. `usage`: null while it is not known. */
+/** All limits of a tenant, also those that are not set. `usage`, `load`: null while it is not known. */
 export function limitRows(
   tenant: Terms,
   usage: Records["BudgetUsage"] | null,
+  load: Records["TenantLoad"] | null,
   zone: string,
   nowMs: number,
 ): readonly LimitRow[] {
@@ -74,15 +77,24 @@ export function limitRows(
     ...ofUser("userTokens", tenant.end_user_budget_tokens, formatCount),
     ...ofUser("userUsd", tenant.end_user_budget_cost_usd, formatUsd),
     ...RATE_FIELD_NAMES.map(rate),
-    tenant.max_in_flight === null
-      ? { ...named("concurrency"), allowed: none, left: none, resets: "" }
-      : {
-          ...named("concurrency"),
-          allowed: text("slotsEach", { count: tenant.max_in_flight }),
-          left: text("leftAsTheyEnd"),
-          resets: text("queued"),
-        },
+    {
+      ...named("concurrency"),
+      ...(tenant.max_in_flight === null
+        ? { allowed: none, left: none, resets: "" }
+        : {
+            allowed: text("slotsEach", { count: tenant.max_in_flight }),
+            left: formatCount(load?.slots_left),
+            resets: `${text("leftAsTheyEnd")}. ${text("queued")}`,
+          }),
+      ...(load === null ? {} : { now: nowOf(load) }),
+    },
   ];
+}
+
+/** What runs and waits, in words. */
+function nowOf({ in_flight: running, queued, oldest_wait_ms: waitMs }: Records["TenantLoad"]): string {
+  const counts = text("runningNow", { running, queued });
+  return waitMs === null ? counts : `${counts}, ${text("longestWait", { duration: formatMs(waitMs) })}`;
 }
 
 /** The limits per minute of a key, in words. */

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
+import { read } from "../../data/reads.ts";
 import { explainBudget } from "../../explain/explain-budget.ts";
 import { runOutSentence } from "../../explain/run-out.ts";
 import { useBudgetUsage } from "../../forms/budget/budget-state.tsx";
@@ -13,7 +14,7 @@ import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { usableZone, zoneLabel } from "../../time/zones.ts";
-import { formatCount } from "../../ui/format.ts";
+import { formatCount, formatText } from "../../ui/format.ts";
 import { PageHead, Panel, Stack } from "../../ui/layout.tsx";
 import { Empty, Failure, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -23,6 +24,7 @@ import { ownKeysRead, useOwnTenant } from "./reads.ts";
 const text = texts("portal", portalTexts);
 const pageText = texts("pages", pageTexts);
 const MINUTE_MS = 60_000;
+const LOAD_EVERY_MS = 5000;
 
 type Key = Records["ListedApiKey"];
 
@@ -44,6 +46,9 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
   const zone = usableZone(tenant.timezone);
   const usage = useBudgetUsage("tenant", tenant.id);
   const outlook = usage.data === undefined ? null : runOutSentence(usage.data, zone, nowMs);
+  const load = useQuery(
+    read("/api/v1/tenants/{id}/load", { params: { path: { id: tenant.id } } }, { everyMs: LOAD_EVERY_MS }),
+  );
   const keys = useQuery(ownKeysRead);
   const columns = useMemo(() => keyColumns(zone), [zone]);
   const view = useListView({ rows: keys.data, columns });
@@ -66,7 +71,7 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
         <Table
           label={text("limitsOfTenant")}
           columns={LIMITS}
-          rows={limitRows(tenant, usage.data ?? null, zone, nowMs)}
+          rows={limitRows(tenant, usage.data ?? null, load.data ?? null, zone, nowMs)}
           rowKey={({ id }) => id}
         />
       </Panel>
@@ -89,6 +94,7 @@ const LIMITS: readonly Column<LimitRow>[] = [
   { id: "allowed", head: text("allowed"), align: "right", cell: ({ allowed }) => allowed },
   { id: "left", head: text("leftNow"), align: "right", cell: ({ left }) => left },
   { id: "resets", head: text("resets"), cell: ({ resets }) => resets },
+  { id: "now", head: text("now"), cell: ({ now }) => formatText(now) },
 ];
 
 function keyColumns(zone: string): readonly ListColumn<Key>[] {

@@ -152,9 +152,8 @@ const COLUMNS: readonly ListColumn<Model>[] = [
   {
     id: "use",
     head: text("use"),
-    cell: ({ model_name, model_type, enabled }) =>
-      enabled &&
-      model_type === "chat" && (
+    cell: ({ model_name, enabled }) =>
+      enabled && (
         <Link to="/portal/guide" search={{ model: model_name }}>
           {text("guideLink")}
         </Link>

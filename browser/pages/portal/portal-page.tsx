@@ -124,7 +124,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               note={text("modelsNote", { count: formatCount(models.data?.length) })}
             />
             <Tile
-              label={<Link to="/portal/usage">{text("today")}</Link>}
+              label={<Link to="/reports">{text("today")}</Link>}
               value={formatCount(isKnown ? (day?.requests ?? 0) : null)}
               note={text("todayNote", {
                 refused: formatCount(isKnown ? (day?.refused_requests ?? 0) : null),

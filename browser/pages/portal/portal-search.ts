@@ -1,5 +1,6 @@
 /** Search parameters of the portal's pages. */
-import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from "../../data/search-params.ts";
+import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/search-params.ts";
+import { GUIDE_ROUTES } from "./guide-routes.ts";
 
 const NAME_MAX = 300;
 
@@ -10,14 +11,12 @@ export const portalLimitsSearch = searchParams(LIST_PARAMS);
 
 export const portalModelsSearch = searchParams({ ...LIST_PARAMS, q: textParam(200) });
 
-export const portalUsageSearch = searchParams({
-  ...listParams("by_model_"),
-  ...listParams("by_key_"),
-  period: textParam(30),
-});
+/** Of the page that costs and usage had before they were one. */
+export const portalUsageSearch = searchParams({ period: textParam(30) });
 
 export const guideSearch = searchParams({
   model: textParam(NAME_MAX),
   key_id: textParam(40),
+  route: choiceParam(GUIDE_ROUTES),
   code: choiceParam(EXAMPLES),
 });

@@ -104,8 +104,8 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
   return (
     <Stack>
       <PageHead
-        title={pageText("reports")}
-        question={pageText("reportsQuestion")}
+        title={pageText(isAdmin ? "reports" : "portalUsage")}
+        question={pageText(isAdmin ? "reportsQuestion" : "portalUsageQuestion")}
         actions={
           <>
             <Link

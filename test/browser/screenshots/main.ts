@@ -57,7 +57,7 @@ const SHOTS: readonly Shot[] = [
   { name: "backup", title: "Settings: backup and restore", path: () => "/settings?tab=backup" },
   { name: "portal", title: "A user's first page: can my application call?", path: () => "/portal", as: "user" },
   { name: "portal-models", title: "Models and prices, as a user sees them", path: () => "/portal/models", as: "user" },
-  { name: "portal-usage", title: "What the own tenant has used", path: () => "/portal/usage", as: "user" },
+  { name: "portal-usage", title: "What the own tenant has used, and what it cost", path: () => "/reports", as: "user" },
   { name: "portal-limits", title: "What limits the own tenant", path: () => "/portal/limits", as: "user" },
   { name: "portal-guide", title: "How an application calls", path: () => "/portal/guide", as: "user" },
   { name: "users", title: "Users", path: () => "/users" },
