@@ -46,7 +46,7 @@ describe("an active alert", () => {
     const panel = page.getByRole("complementary", { name: "Alert" });
     await panel.getByText("What it means").waitFor();
     await panel.getByText(`docs/reference/alerts.md#model_health_down`).waitFor();
-    await panel.getByRole("button", { name: "Acknowledge" }).click();
+    await panel.getByRole("button", { name: "Acknowledge", exact: true }).click();
     await panel.getByText(/^Acknowledged by admin/).waitFor();
     await panel.getByRole("table", { name: "Who acknowledged or muted it" }).getByText("mark alert").first().waitFor();
     expect((await alertNow(key)).acknowledged).toBe(true);
@@ -133,7 +133,7 @@ describe("a channel", () => {
     await creating.getByLabel("Type").selectOption("webhook");
     await creating.getByLabel("Name").fill(name);
     await creating.getByRole("button", { name: "Add channel" }).click();
-    await creating.getByText(/is required for a channel/).waitFor();
+    await creating.getByText("Enter the URL of the webhook.").waitFor();
     await creating.getByLabel("Webhook URL").fill(`${sink.url}/hook`);
     await creating.getByLabel("Minimum severity").selectOption("critical");
     await creating.getByText("All alerts").click();
@@ -150,7 +150,6 @@ describe("a channel", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await panel.getByLabel("Minimum severity").selectOption("warning");
     await panel.getByRole("button", { name: "Save" }).click();
-    await page.getByText(`Channel of ${name} saved`).or(page.getByText(/saved/i)).first().waitFor();
     await panel.getByText("Warning and critical, 1 alert").waitFor();
     await panel.getByRole("button", { name: "Turn off" }).click();
     await page.getByText(`${name} is off`).waitFor();

@@ -129,6 +129,7 @@ export const alertsTexts = {
   deleted: "Channel {name} deleted",
   deleteFailed: "Channel {name} was not deleted",
   url: "Webhook URL",
+  urlMissing: "Enter the URL of the webhook.",
   urlNew: "Stored encrypted, and never shown again.",
   urlStored: "A URL is stored and not shown. Type another one to replace it.",
   intervalHint: "Empty: as in the alert settings.",

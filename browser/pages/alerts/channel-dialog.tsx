@@ -1,12 +1,13 @@
 /** A channel beside the list, or a new one. Both are one file: apart, what they share would be in the first load. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { type ChannelType, changeChannelSchema, createChannelSchema } from "../../../shared/schema/alert-channel.ts";
+import { type ChannelType, changeChannelSchema } from "../../../shared/schema/alert-channel.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import { DeleteButton } from "../../forms/record/delete-button.tsx";
+import type { FieldValues } from "../../forms/record/drafts.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { Trial } from "../../forms/trial.tsx";
@@ -23,7 +24,15 @@ import { formatMs } from "../../ui/format.ts";
 import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.ts";
-import { CHANNEL_READS, channelSpecs, NEW_CONTROLS, STORED_CONTROLS, TypeField, undoChannel } from "./channel-form.tsx";
+import {
+  CHANNEL_READS,
+  channelSpecs,
+  NEW_CONTROLS,
+  newChannelSchema,
+  STORED_CONTROLS,
+  TypeField,
+  undoChannel,
+} from "./channel-form.tsx";
 import { ruleText } from "./channel-words.ts";
 
 const text = texts("alerts", alertsTexts);
@@ -63,8 +72,8 @@ function CreateChannel({ onClose, onCreated }: Omit<ChannelDialogProps, "channel
           <CreateForm
             key={type}
             specs={channelSpecs(type)}
-            schema={createChannelSchema.omit({ type: true })}
-            initial={{ min_severity: "info", kinds: [] }}
+            schema={newChannelSchema(type)}
+            initial={{ url: "", min_severity: "info", kinds: [] }}
             zone="UTC"
             controls={NEW_CONTROLS}
             submitLabel={text("create")}
@@ -72,7 +81,7 @@ function CreateChannel({ onClose, onCreated }: Omit<ChannelDialogProps, "channel
               const made = answerValue(
                 await api.POST("/api/v1/alert-channels", {
                   params: { header: { "idempotency-key": idempotencyKey } },
-                  body: { ...body, type } as Records["CreateAlertChannel"],
+                  body: { ...(body as FieldValues), type } as unknown as Records["CreateAlertChannel"],
                 }),
               );
               toast({ title: text("created", { name: made.name }) });

@@ -1,4 +1,5 @@
 /** The controls of a channel's form. */
+import type * as z from "zod";
 import { ALERT_TITLES } from "../../../shared/catalogues/alerts.ts";
 import { CHANNEL_TYPES, type ChannelType, createChannelSchema } from "../../../shared/schema/alert-channel.ts";
 import { type FieldValues, undoBody } from "../../forms/record/drafts.ts";
@@ -25,14 +26,26 @@ export function channelSpecs(type: ChannelType): readonly FieldSpec[] {
   return [...NAME, type === "email" ? RECIPIENTS : valueSpec("url"), ...RULE, valueSpec("kinds")];
 }
 
+/** A new channel of the type needs its address. */
+export function newChannelSchema(type: ChannelType): z.ZodType {
+  const { url, recipients } = shape;
+  return createChannelSchema
+    .omit({ type: true })
+    .extend(
+      type === "email"
+        ? { recipients: recipients.unwrap() }
+        : { url: url.unwrap().refine((typed) => typed !== "", text("urlMissing")) },
+    );
+}
+
 /** What takes a change back; null: nothing does, because nobody here knows the URL from before. */
 export function undoChannel(body: FieldValues, base: FieldValues): FieldValues | null {
   return typeof body["url"] === "string" ? null : undoBody(body, base);
 }
 
-/** A URL is given anew, or stays: without one a webhook is nothing. */
+/** A URL is given anew, or stays: without one a webhook is nothing. `empty`: what an empty field means. */
 const urlControl =
-  (hint: string): OwnControl =>
+  (hint: string, empty: "" | undefined): OwnControl =>
   ({ typed, onType, error }) => (
     <TextField
       label={text("url")}
@@ -41,7 +54,7 @@ const urlControl =
       autoComplete="new-password"
       value={typeof typed === "string" ? typed : ""}
       error={error}
-      onChange={({ target }) => onType(target.value === "" ? undefined : target.value)}
+      onChange={({ target }) => onType(target.value || empty)}
     />
   );
 
@@ -73,8 +86,8 @@ const kindsControl: OwnControl = ({ typed, onType, error }) => {
 };
 
 /** Of the form of a new channel, and of one that is there. */
-export const NEW_CONTROLS = { url: urlControl(text("urlNew")), kinds: kindsControl };
-export const STORED_CONTROLS = { url: urlControl(text("urlStored")), kinds: kindsControl };
+export const NEW_CONTROLS = { url: urlControl(text("urlNew"), ""), kinds: kindsControl };
+export const STORED_CONTROLS = { url: urlControl(text("urlStored"), undefined), kinds: kindsControl };
 
 /** The type of a new channel, which decides on its other fields. */
 export function TypeField({
