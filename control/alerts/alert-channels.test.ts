@@ -202,11 +202,12 @@ describe("a channel", () => {
   });
 
   it("keeps its URL sealed and hidden, and its changes are in the audit log without it", async () => {
-    const channel = await create({ name: "s", type: "slack", url: `${sink.url}/planted` });
+    const channel = await create({ name: "Ops Team: Nights", type: "slack", url: `${sink.url}/planted` });
+    expect(channel.id).toMatch(/^ops-team-nights-[0-9a-f]{8}$/);
     await call("PATCH", `${AT}/${channel.id}`, { url: `${sink.url}/planted2`, kinds: ["disk_low", "disk_low"] });
     const stored = JSON.stringify(await control.connection.db.select().from(appSettings));
     expect(stored).toContain('"url":"enc:v1:');
-    const { body: audit } = await call<AuditEntry[]>("GET", "/api/v1/audit?action=set_alert_settings&limit=1");
+    const { body: audit } = await call<AuditEntry[]>("GET", "/api/v1/audit?action=change_alert_channel&limit=1");
     expect(audit[0]?.detail).toEqual({
       changed: { [`channels.${channel.id}.url`]: "changed", [`channels.${channel.id}.kinds`]: [[], ["disk_low"]] },
     });

@@ -36,13 +36,15 @@ export async function getChannel(ctx: VerbContext, id: string): Promise<ShownCha
 
 /** Throws 400, also `address_blocked`. */
 export async function createChannel(ctx: VerbContext, input: unknown): Promise<Written<ShownChannel>> {
-  const id = randomUUID();
+  const suffix = randomUUID().slice(0, 8);
+  let id = suffix;
   const verbs = settingVerbs({
-    setting: alertsSetting,
+    setting: { ...alertsSetting, action: "create_alert_channel" },
     body: createChannelSchema,
     check: checkUrl,
     merge: async (_ctx, before, body) => {
       const { name, type, url, recipients, ...rule } = body;
+      id = idOf(name, suffix);
       refuseAddress(type, body, before);
       if (type === "email" ? recipients === undefined : (url ?? "") === "")
         throw fieldError(type === "email" ? "recipients" : "url", `is required for a channel of the type ${type}`);
@@ -55,7 +57,7 @@ export async function createChannel(ctx: VerbContext, input: unknown): Promise<W
         channels: { ...before.channels, [id]: { name, type, url: sealed, recipients: recipients ?? [], ...rule } },
       };
     },
-    show: shownById(id),
+    show: async (shownTo, stored) => await shownById(id)(shownTo, stored),
   });
   return await verbs.save(ctx, input);
 }
@@ -63,7 +65,7 @@ export async function createChannel(ctx: VerbContext, input: unknown): Promise<W
 /** Throws 400, also `address_blocked`; 404, 412. */
 export async function changeChannel(ctx: VerbContext, id: string, input: unknown): Promise<Written<ShownChannel>> {
   const verbs = settingVerbs({
-    setting: alertsSetting,
+    setting: { ...alertsSetting, action: "change_alert_channel" },
     body: changeChannelSchema,
     check: checkUrl,
     merge: async (_ctx, before, body) => {
@@ -86,7 +88,7 @@ export async function changeChannel(ctx: VerbContext, id: string, input: unknown
 /** Throws 400 for the first mail channel while another one needs its server; 404, 412. */
 export async function deleteChannel(ctx: VerbContext, id: string): Promise<Written<null>> {
   const verbs = settingVerbs({
-    setting: alertsSetting,
+    setting: { ...alertsSetting, action: "delete_alert_channel" },
     body: changeChannelSchema,
     merge: (_ctx, before) => {
       channelIn(before, id);
@@ -108,6 +110,12 @@ export async function deleteChannel(ctx: VerbContext, id: string): Promise<Writt
   const { sync } = await verbs.save(ctx, {});
   await withDatabaseErrors(async () => await forgetDeliveries(ctx.db, id));
   return { record: null, sync };
+}
+
+/** The id of a new channel: people meet it in the audit log, so that it begins like its name. */
+function idOf(name: string, suffix: string): string {
+  const words = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  return `${words.replace(/^-|-$/g, "").slice(0, 40)}-${suffix}`.replace(/^-/, "");
 }
 
 type Body = Partial<z.output<typeof createChannelSchema>> | z.output<typeof changeChannelSchema>;

@@ -166,7 +166,7 @@ const ATTACKS: readonly Attack[] = [
       scene.channel()["url"] = scene.setting("alerts")["slack_webhook_url"];
     },
     { channel: gone },
-    [/^setting 'alerts': channels\.[0-9a-f-]+\.url was not restored.*https:\/\/chat\.example/],
+    [/^setting 'alerts': channels\.pager-[0-9a-f]+\.url was not restored.*https:\/\/chat\.example/],
   ],
   [
     "the job scheduler is another",
@@ -190,7 +190,16 @@ const ATTACKS: readonly Attack[] = [
       scene.file.data.macs = [];
     },
     { model: gone, shared: gone, own: gone, mcp: gone, webhook: gone, channel: gone, mail: gone, token: gone },
-    [/tools/, /many/, /single/, /owner/, /channels\.[0-9a-f-]+\.url/, /smtp_password/, /slack_webhook_url/, /token/],
+    [
+      /tools/,
+      /many/,
+      /single/,
+      /owner/,
+      /channels\.pager-[0-9a-f]+\.url/,
+      /smtp_password/,
+      /slack_webhook_url/,
+      /token/,
+    ],
   ],
 ];
 

@@ -96,17 +96,21 @@ const COLUMNS: readonly ListColumn<Firing>[] = [
   { id: "since", head: text("since"), sortBy: ({ since }) => since, cell: ({ since }) => <Age at={since} /> },
   { id: "repeats", head: text("repeats"), isExtra: true, align: "right", cell: ({ repeats }) => repeats },
   { id: "mark", head: text("mark"), cell: (alert) => <MarkBadges {...alert} /> },
-  { id: "next", head: text("next"), name: text("next"), cell: (alert) => <Next alert={alert} /> },
+  {
+    id: "next",
+    head: text("next"),
+    isWide: true,
+    cell: ({ key }) => <span title={explainAlert(key).sentence}>{explainAlert(key).sentence}</span>,
+  },
+  { id: "open", head: "", name: text("open"), cell: (alert) => <Open alert={alert} /> },
 ];
 
-function Next({ alert: { key, title } }: { readonly alert: Firing }) {
-  const { sentence, link } = explainAlert(key);
+function Open({ alert: { key, title } }: { readonly alert: Firing }) {
+  const { link } = explainAlert(key);
   if (link === null) return null;
   return (
-    <span title={sentence}>
-      <TargetLink target={link} label={text("openOf", { title })}>
-        {text("open")}
-      </TargetLink>
-    </span>
+    <TargetLink target={link} label={text("openOf", { title })}>
+      {text("open")}
+    </TargetLink>
   );
 }

@@ -179,7 +179,7 @@ function State({ channel }: ChannelProps) {
             text("channelNever")
           ) : (
             <span key="last">
-              {last.ok ? text("channelSent") : text("channelNotSent", { detail: last.detail })} <Age at={last.at} />
+              {last.ok ? text("channelSent") : text("channelNotSent", { detail: last.detail })}, <Age at={last.at} />
             </span>
           ),
         ],
