@@ -46,7 +46,7 @@ export async function createChannel(ctx: VerbContext, input: unknown): Promise<W
       const { name, type, url, recipients, ...rule } = body;
       id = idOf(name, suffix);
       refuseAddress(type, body, before);
-      if (type === "email" ? recipients === undefined : (url ?? "") === "")
+      if (type === "email" ? recipients == null : (url ?? "") === "")
         throw fieldError(type === "email" ? "recipients" : "url", `is required for a channel of the type ${type}`);
       if (channelsOf(before).length >= LIMITS.alertChannels)
         throw fieldError("name", `cannot be added: there are ${LIMITS.alertChannels} channels already`);
@@ -73,10 +73,13 @@ export async function changeChannel(ctx: VerbContext, id: string, input: unknown
       refuseAddress(channel.type, body, before);
       refuseTaken(before, body.name ?? channel.name, id);
       const { id: _, ...kept } = channel;
-      const { url, ...fields } = dropUndefined(body);
+      const { url, recipients, ...fields } = dropUndefined(body);
+      if (recipients === null && channel.type === "email")
+        throw fieldError("recipients", "must name at least one recipient");
       return withChannel(before, id, {
         ...kept,
         ...fields,
+        recipients: recipients ?? channel.recipients,
         url: await sealNewSecret(ctx, url || null, channel.url),
       });
     },
@@ -127,8 +130,7 @@ async function checkUrl(ctx: VerbContext, { url }: Body): Promise<void> {
 /** Refuses an address that a channel of the type does not have, and a list of recipients without a mail server. */
 function refuseAddress(type: Channel["type"], { url, recipients }: Body, { email }: AlertsValue): void {
   if (type === "email" && (url ?? "") !== "") throw fieldError("url", "cannot be set: a mail channel has recipients");
-  if (type !== "email" && recipients !== undefined)
-    throw fieldError("recipients", "cannot be set: a webhook has a url");
+  if (type !== "email" && recipients != null) throw fieldError("recipients", "cannot be set: a webhook has a url");
   if (type === "email" && email === null)
     throw fieldError("type", "needs a mail server: set `email` with PUT /api/v1/settings/alerts first");
 }

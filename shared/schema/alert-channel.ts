@@ -52,7 +52,10 @@ const rule = {
   enabled: flag,
 };
 const url = webhookUrl.meta({ description: "Of a webhook" });
-const list = recipients.transform((items) => [...new Set(items)]).meta({ description: "Of a mail channel" });
+const list = recipients
+  .transform((items) => [...new Set(items)])
+  .nullable()
+  .meta({ description: "Of a mail channel", examples: [null] });
 
 /** POST /alert-channels */
 export const createChannelSchema = z

@@ -103,8 +103,13 @@ export class SecretBackup {
   }
   /** Of alerts, besides the first ones. */
   channel(): Record<string, unknown> {
-    const channels = this.setting("alerts")["channels"] as Record<string, Record<string, unknown>>;
-    return Object.values(channels)[0] ?? {};
+    return Object.values(this.#channels())[0] ?? {};
+  }
+  channelId(): string {
+    return Object.keys(this.#channels())[0] ?? "";
+  }
+  #channels(): Record<string, Record<string, unknown>> {
+    return this.setting("alerts")["channels"] as Record<string, Record<string, unknown>>;
   }
   email(): Record<string, unknown> {
     return this.setting("alerts")["email"] as Record<string, unknown>;

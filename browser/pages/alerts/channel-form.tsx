@@ -33,7 +33,7 @@ export function newChannelSchema(type: ChannelType): z.ZodType {
     .omit({ type: true })
     .extend(
       type === "email"
-        ? { recipients: recipients.unwrap() }
+        ? { recipients: recipients.unwrap().unwrap() }
         : { url: url.unwrap().refine((typed) => typed !== "", text("urlMissing")) },
     );
 }
