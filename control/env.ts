@@ -21,7 +21,7 @@ import {
 } from "../shared/env/env-fields.ts";
 import { strictVariables } from "../shared/env/unknown-variables.ts";
 import { MIN_CHECK_INTERVAL_SECS } from "../shared/schema/model.ts";
-import { MIN_INTERVAL_SECS_MAX } from "../shared/schema/alert-channel.ts";
+import { MIN_INTERVAL_SECS_MAX } from "../shared/schema/settings/alerts.ts";
 import { CLASSIFIER_TIMEOUT_MS_MAX } from "../shared/schema/settings/auto-router.ts";
 import { clearableName } from "../shared/schema/settings/fields.ts";
 import { type BackupEnv, backupEnv, backupVariables, requireBackupPlace } from "./backup/backup-env.ts";

@@ -166,7 +166,7 @@ describe("a channel", () => {
       await call("PUT", "/api/v1/settings/alerts", { email, min_interval_secs: 0 });
       const { id } = await create({ ...list, kinds: ["term_budget_exhausted"] });
       await raise("term_budget_exhausted:t", "disk_low:m");
-      const to = mail.mails.map((text) => /^To: (.*)\r$/m.exec(text)?.[1]).toSorted();
+      const to = mail.mails.map((text) => String(/^To: (.*)\r$/m.exec(text)?.[1])).toSorted();
       expect(to).toEqual(["money@example.org", "ops@example.org", "ops@example.org"]);
       expect(await call("DELETE", `${AT}/email`)).toMatchObject({ status: 400, body: { error: { param: "id" } } });
       const off = await call<{ warnings?: string[] }>("PUT", "/api/v1/settings/alerts", { email: null });

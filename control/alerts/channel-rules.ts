@@ -1,11 +1,10 @@
 /** The channels of the alert settings, and which alerts each of them takes (docs/rules/alerts.md#channels). Pure. */
 import { SEVERITIES } from "../../shared/catalogues/alerts.ts";
-import type { ChannelValue } from "../../shared/schema/alert-channel.ts";
-import type { AlertsValue } from "../../shared/schema/settings/alerts.ts";
+import type { AlertsValue, ChannelValue } from "../../shared/schema/settings/alerts.ts";
 import { alertOf, severityOf } from "./alert-kinds.ts";
 
 /** The channels whose addresses are fields of the alert settings. */
-export const FIRST_CHANNELS = ["slack", "email"] as const;
+const FIRST_CHANNELS = ["slack", "email"] as const;
 type FirstChannel = (typeof FIRST_CHANNELS)[number];
 
 const FIRST_NAMES: Readonly<Record<FirstChannel, string>> = { slack: "Chat", email: "Email" };

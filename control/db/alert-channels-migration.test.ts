@@ -11,13 +11,16 @@ beforeEach(async () => {
 afterEach(async () => await connection.close());
 
 it("messages that wait during the upgrade to channels wait on both of the channels of before", async () => {
-  await connection.exec(`
+  await connection.exec(
+    connection.db,
+    `
     ALTER TABLE alert_issues DROP COLUMN channel CASCADE;
     ALTER TABLE alert_issues ADD PRIMARY KEY (issue_key);
     DROP TABLE alert_deliveries;
     DELETE FROM schema_migrations WHERE version = 47;
     INSERT INTO alert_issues (issue_key, title, detail, waiting, told_at_ms) VALUES ('a', 't', 'd', 3, 5), ('b', 't', 'd', 0, 7);
-  `);
+  `,
+  );
   expect(await migrate(connection)).toEqual([expect.stringMatching(/^0047-/)]);
   const rows = await connection.db.execute(
     sql`SELECT channel, issue_key, waiting::int, told_at_ms::int FROM alert_issues ORDER BY issue_key, channel`,

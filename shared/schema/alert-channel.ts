@@ -1,47 +1,18 @@
 /**
- * The channels of alerts, and the rule of each: which alerts it takes (docs/rules/alerts.md#channels). The URL of a webhook is
- * a secret: stored sealed, shown as a boolean.
+ * The channels of alerts, and the rule of each, as admins read and change them (docs/rules/alerts.md#channels). The URL of a
+ * webhook is a secret and shown as a boolean.
  */
 import * as z from "zod";
 import { ALERT_TITLES, type AlertKey, SEVERITIES } from "../catalogues/alerts.ts";
 import { shownTime } from "../fields/common-fields.ts";
-import { flag, freeText, mailAddress, requiredText, revField, warningsField, whole } from "./common.ts";
-import { refuseNoUrl } from "./upstream.ts";
-
-/** `slack`: a chat that takes Slack's form; `webhook`: a JSON object for programs; `email`: a list of recipients. */
-export const CHANNEL_TYPES = ["slack", "webhook", "email"] as const;
-export type ChannelType = (typeof CHANNEL_TYPES)[number];
+import { flag, revField, warningsField } from "./common.ts";
+import { CHANNEL_TYPES, minIntervalSecs, channelName as name, recipients, webhookUrl } from "./settings/alerts.ts";
 
 const ALERT_KINDS = Object.keys(ALERT_TITLES) as [AlertKey, ...AlertKey[]];
-const RECIPIENTS_MAX = 100;
-/** The longest time for which repeats of an alert can be held back. */
-export const MIN_INTERVAL_SECS_MAX = 86_400;
-
-export const minIntervalSecs = whole(0, MIN_INTERVAL_SECS_MAX);
-export const webhookUrl = freeText(4000).superRefine(refuseNoUrl);
-export const recipients = z
-  .array(mailAddress, { error: "must be a list of email addresses" })
-  .min(1, "must name at least one recipient")
-  .max(RECIPIENTS_MAX, `must have at most ${RECIPIENTS_MAX} entries`);
-
-const name = requiredText(100);
 const minSeverity = z.enum(SEVERITIES, { error: `must be ${SEVERITIES.join(", ")}` });
 const kinds = z
   .array(z.enum(ALERT_KINDS, { error: "is not the key of an alert" }), { error: "must be a list of alert keys" })
   .transform((items) => [...new Set(items)]);
-
-/** As it is stored, with a sealed URL. Kinds that this version does not know are kept. */
-export const channelValueSchema = z.object({
-  name,
-  type: z.enum(CHANNEL_TYPES),
-  url: z.string().nullable().default(null),
-  recipients: z.array(mailAddress).default([]),
-  min_severity: z.enum(SEVERITIES).default("info"),
-  kinds: z.array(z.string()).default([]),
-  min_interval_secs: minIntervalSecs.nullable().default(null),
-  enabled: z.boolean().default(true),
-});
-export type ChannelValue = z.infer<typeof channelValueSchema>;
 
 const rule = {
   min_severity: minSeverity.meta({ description: "Less severe alerts are not sent here" }),

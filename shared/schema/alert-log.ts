@@ -67,7 +67,7 @@ export const alertDetailSchema = alertMarkSchema
   .meta({ id: "AlertDetail" });
 export type AlertDetail = z.infer<typeof alertDetailSchema>;
 
-export const ALERT_STATES = ["active", "ended"] as const;
+const ALERT_STATES = ["active", "ended"] as const;
 
 /** One time that an issue was active, or one event. */
 export const alertHistoryEntrySchema = z

@@ -150,7 +150,7 @@ describe("a channel", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await panel.getByLabel("Minimum severity").selectOption("warning");
     await panel.getByRole("button", { name: "Save" }).click();
-    await panel.getByText("Warning and critical, 1 alert").waitFor();
+    await page.getByText("Warning and critical, 1 alert").waitFor();
     await panel.getByRole("button", { name: "Turn off" }).click();
     await page.getByText(`${name} is off`).waitFor();
     expect(await channelNow()).toMatchObject({ min_severity: "warning", enabled: false, url_set: true });

@@ -8,15 +8,13 @@ import { PageHead, Stack } from "../../ui/layout.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { ActiveTab } from "./active-tab.tsx";
 import { AlertPanel } from "./alert-panel.tsx";
-import { ALERT_TABS, type AlertsSearch } from "./alerts-search.ts";
+import { ALERT_TABS, type ChangeSearch } from "./alerts-search.ts";
 import { ChannelsTab } from "./channels-tab.tsx";
-import { HistoryTab } from "./history-tab.tsx";
+import { AlertHistory } from "./history-tab.tsx";
 
 const text = texts("alerts", alertsTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/alerts");
-
-export type ChangeSearch = (change: { readonly [N in keyof AlertsSearch]?: AlertsSearch[N] | undefined }) => void;
 
 /** What is wrong now, what was, and who is told; one alert open beside the lists. */
 export function AlertsPage() {
@@ -35,7 +33,7 @@ export function AlertsPage() {
       {list === "active" ? (
         <ActiveTab openKey={key} onOpen={onOpen} />
       ) : (
-        <HistoryTab search={search} onChange={change} onOpen={onOpen} />
+        <AlertHistory search={search} onChange={change} onOpen={onOpen} />
       )}
     </Beside>
   );

@@ -24,3 +24,5 @@ export const alertsSearch = searchParams({
 
 /** What the address of the page says. */
 export type AlertsSearch = ReturnType<typeof alertsSearch>;
+/** Sets some parameters; undefined takes one away. */
+export type ChangeSearch = (change: { readonly [N in keyof AlertsSearch]?: AlertsSearch[N] | undefined }) => void;

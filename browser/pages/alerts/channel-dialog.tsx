@@ -1,7 +1,8 @@
 /** A channel beside the list, or a new one. Both are one file: apart, what they share would be in the first load. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { type ChannelType, changeChannelSchema } from "../../../shared/schema/alert-channel.ts";
+import { changeChannelSchema } from "../../../shared/schema/alert-channel.ts";
+import type { ChannelType } from "../../../shared/schema/settings/alerts.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { pageTarget } from "../../explain/link-target.ts";
@@ -13,7 +14,7 @@ import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { Trial } from "../../forms/trial.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
 import { commonText, STATE_TEXTS } from "../../messages/common.ts";
-import { alertsTexts } from "../../messages/en/alerts.ts";
+import { alertChannelTexts } from "../../messages/en/alert-channels.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
@@ -33,9 +34,8 @@ import {
   TypeField,
   undoChannel,
 } from "./channel-form.tsx";
-import { ruleText } from "./channel-words.ts";
 
-const text = texts("alerts", alertsTexts);
+const text = texts("alert-channels", alertChannelTexts);
 const EVERY_MS = 10_000;
 
 interface ChannelDialogProps {
@@ -172,7 +172,6 @@ function State({ channel }: ChannelProps) {
           </Badge>,
         ],
         [text("channelType"), text(`type_${type}`)],
-        [text("channelRule"), ruleText(channel)],
         [
           text("channelLast"),
           last === null ? (

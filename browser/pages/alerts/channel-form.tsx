@@ -1,15 +1,16 @@
 /** The controls of a channel's form. */
 import type * as z from "zod";
 import { ALERT_TITLES } from "../../../shared/catalogues/alerts.ts";
-import { CHANNEL_TYPES, type ChannelType, createChannelSchema } from "../../../shared/schema/alert-channel.ts";
+import { createChannelSchema } from "../../../shared/schema/alert-channel.ts";
+import { CHANNEL_TYPES, type ChannelType } from "../../../shared/schema/settings/alerts.ts";
 import { type FieldValues, undoBody } from "../../forms/record/drafts.ts";
 import type { OwnControl } from "../../forms/record/field-control.tsx";
 import { type FieldSpec, fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
-import { alertsTexts } from "../../messages/en/alerts.ts";
+import { alertChannelTexts } from "../../messages/en/alert-channels.ts";
 import { texts } from "../../messages/texts.ts";
 import { CheckField, SelectField, TextField } from "../../ui/fields.tsx";
 
-const text = texts("alerts", alertsTexts);
+const text = texts("alert-channels", alertChannelTexts);
 
 export const CHANNEL_READS = ["/api/v1/alert-channels", "/api/v1/alert-channels/{id}", "/api/v1/audit"] as const;
 

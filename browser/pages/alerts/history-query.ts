@@ -1,5 +1,4 @@
 /** The query of the Management API that an address of the history stands for: list and file come from it. Pure. */
-import { ALERT_TITLES } from "../../../shared/catalogues/alerts.ts";
 import { type Period, periodBounds, periodFrom } from "../../time/periods.ts";
 import type { AlertsSearch } from "./alerts-search.ts";
 
@@ -17,8 +16,7 @@ export function historyQuery(search: AlertsSearch, zone: string, nowMs: number):
   const { fromMs, toMs } = periodBounds(period, zone, nowMs);
   const filters = HISTORY_FILTERS.flatMap((name) => {
     const value = search[name];
-    const isKnown = name !== "kind" || Object.hasOwn(ALERT_TITLES, value ?? "");
-    return value === undefined || !isKnown ? [] : [[name, value] as const];
+    return value === undefined ? [] : [[name, value] as const];
   });
   return {
     since_ms: String(Math.max(0, fromMs)),

@@ -1,5 +1,4 @@
 /** Every alert of the last 30 days, page by page. */
-import { ALERT_TITLES } from "../../../shared/catalogues/alerts.ts";
 import type { Records } from "../../data/api.ts";
 import { useList } from "../../data/use-list.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
@@ -17,8 +16,7 @@ import { SelectField } from "../../ui/fields.tsx";
 import { Filters, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { SeverityBadge } from "./alert-words.tsx";
-import type { ChangeSearch } from "./alerts-page.tsx";
-import { type AlertsSearch, SEVERITY_FILTERS, STATE_FILTERS } from "./alerts-search.ts";
+import { type AlertsSearch, type ChangeSearch, SEVERITY_FILTERS, STATE_FILTERS } from "./alerts-search.ts";
 import { HISTORY_FILTERS, historyPeriod, historyQuery } from "./history-query.ts";
 
 const text = texts("alerts", alertsTexts);
@@ -29,23 +27,25 @@ const PERIODS = ["24h", "7d", "30d"] as const;
 
 type Entry = Records["AlertHistoryEntry"];
 
-interface HistoryTabProps {
+interface AlertHistoryProps {
   readonly search: AlertsSearch;
   readonly onChange: ChangeSearch;
   readonly onOpen: (key: string) => void;
 }
 
-export function HistoryTab({ search, onChange, onOpen }: HistoryTabProps) {
+export function AlertHistory({ search, onChange, onOpen }: AlertHistoryProps) {
   const { zone } = useZone();
   const query = historyQuery(search, zone, useNow(HOUR_MS));
   const entries = useList<Entry>(PATH, query, { everyMs: EVERY_MS });
   const view = useListView({ rows: entries.data, columns: COLUMNS });
   const isFiltered = [...HISTORY_FILTERS, "period" as const].some((name) => search[name] !== undefined);
+  const listed = [...(entries.data ?? []).map(({ kind }) => kind), search.kind];
+  const kinds = [...new Set(listed)].filter((kind) => typeof kind === "string").toSorted(byText);
   const clear = (): void =>
     onChange({ severity: undefined, state: undefined, kind: undefined, q: undefined, period: undefined });
   return (
     <Stack>
-      <HistoryFilters search={search} onChange={onChange} onClear={isFiltered ? clear : undefined} />
+      <HistoryFilters search={search} onChange={onChange} onClear={isFiltered ? clear : undefined} kinds={kinds} />
       <ListTable
         state={entries}
         view={view}
@@ -74,12 +74,14 @@ export function HistoryTab({ search, onChange, onOpen }: HistoryTabProps) {
   );
 }
 
-interface HistoryFiltersProps extends Pick<HistoryTabProps, "search" | "onChange"> {
+interface HistoryFiltersProps extends Pick<AlertHistoryProps, "search" | "onChange"> {
   /** Absent: nothing is filtered by. */
   readonly onClear: (() => void) | undefined;
+  /** Alerts to choose from: those that are listed, and the chosen one. */
+  readonly kinds: readonly string[];
 }
 
-function HistoryFilters({ search, onChange, onClear }: HistoryFiltersProps) {
+function HistoryFilters({ search, onChange, onClear, kinds }: HistoryFiltersProps) {
   return (
     <search aria-label={text("filters")}>
       <Filters>
@@ -112,12 +114,7 @@ function HistoryFilters({ search, onChange, onClear }: HistoryFiltersProps) {
           label={text("kind")}
           value={search.kind ?? ""}
           onChange={({ target }) => onChange({ kind: target.value === "" ? undefined : target.value })}
-          choices={[
-            { value: "", label: text("allKinds") },
-            ...Object.keys(ALERT_TITLES)
-              .toSorted()
-              .map((kind) => ({ value: kind, label: kind })),
-          ]}
+          choices={[{ value: "", label: text("allKinds") }, ...kinds.map((kind) => ({ value: kind, label: kind }))]}
         />
         <PeriodFilter period={historyPeriod(search)} kinds={PERIODS} onPeriod={(period) => onChange({ period })} />
         {onClear !== undefined && (
@@ -129,6 +126,8 @@ function HistoryFilters({ search, onChange, onClear }: HistoryFiltersProps) {
     </search>
   );
 }
+
+const byText = (a: string, b: string): number => (a < b ? -1 : 1);
 
 const COLUMNS: readonly ListColumn<Entry>[] = [
   { id: "severity", head: text("severity"), cell: ({ severity }) => <SeverityBadge severity={severity} /> },

@@ -3,9 +3,27 @@
  * (docs/rules/settings.md#alerts). URLs of webhooks and the mail password are secrets: stored sealed, shown as booleans.
  */
 import * as z from "zod";
+import { SEVERITIES } from "../../catalogues/alerts.ts";
 import { LIMITS } from "../../catalogues/limits.ts";
-import { channelValueSchema, minIntervalSecs, recipients, webhookUrl } from "../alert-channel.ts";
 import { flag, freeText, mailAddress, requiredText, revField, warningsField, whole } from "../common.ts";
+import { refuseNoUrl } from "../upstream.ts";
+
+/** `slack`: a chat that takes Slack's form; `webhook`: a JSON object for programs; `email`: a list of recipients. */
+export const CHANNEL_TYPES = ["slack", "webhook", "email"] as const;
+export type ChannelType = (typeof CHANNEL_TYPES)[number];
+
+const RECIPIENTS_MAX = 100;
+/** The longest time for which repeats of an alert can be held back. */
+export const MIN_INTERVAL_SECS_MAX = 86_400;
+
+export const minIntervalSecs = whole(0, MIN_INTERVAL_SECS_MAX);
+export const webhookUrl = freeText(4000).superRefine(refuseNoUrl);
+export const recipients = z
+  .array(mailAddress, { error: "must be a list of email addresses" })
+  .min(1, "must name at least one recipient")
+  .max(RECIPIENTS_MAX, `must have at most ${RECIPIENTS_MAX} entries`);
+
+export const channelName = requiredText(100);
 
 const emailFields = {
   smtp_host: requiredText(253).regex(/^[^\s/@]+$/, "must be a host name or an address"),
@@ -17,6 +35,19 @@ const emailFields = {
 };
 
 const emailValue = z.object({ ...emailFields, smtp_password: z.string().nullable() });
+
+/** A channel as it is stored, with a sealed URL. Kinds that this version does not know are kept. */
+export const channelValueSchema = z.object({
+  name: channelName,
+  type: z.enum(CHANNEL_TYPES),
+  url: z.string().nullable().default(null),
+  recipients: z.array(mailAddress).default([]),
+  min_severity: z.enum(SEVERITIES).default("info"),
+  kinds: z.array(z.string()).default([]),
+  min_interval_secs: minIntervalSecs.nullable().default(null),
+  enabled: z.boolean().default(true),
+});
+export type ChannelValue = z.infer<typeof channelValueSchema>;
 
 /** The stored value, with sealed secrets. */
 export const alertsValueSchema = z.object({
