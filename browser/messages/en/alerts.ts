@@ -40,6 +40,8 @@ export const alertsTexts = {
   next: "What to do",
   open: "Open",
   openOf: "Open where to act on {title}",
+  isAcknowledged: "Acknowledged",
+  isMuted: "Muted",
   acknowledgedBy: "Acknowledged by {who}",
   mutedUntil: "Muted until {instant}",
   mutedUntilBy: "Muted until {instant} by {who}",

@@ -95,7 +95,7 @@ const COLUMNS: readonly ListColumn<Firing>[] = [
   },
   { id: "since", head: text("since"), sortBy: ({ since }) => since, cell: ({ since }) => <Age at={since} /> },
   { id: "repeats", head: text("repeats"), isExtra: true, align: "right", cell: ({ repeats }) => repeats },
-  { id: "mark", head: text("mark"), cell: (alert) => <MarkBadges {...alert} /> },
+  { id: "mark", head: text("mark"), cell: (alert) => <MarkBadges {...alert} isShort /> },
   {
     id: "next",
     head: text("next"),

@@ -14,20 +14,30 @@ export function SeverityBadge({ severity }: { readonly severity: Severity }) {
   return <Badge tone={TONES[severity]}>{text(severity)}</Badge>;
 }
 
-/** Who acknowledged an alert, and until when it is muted; nothing: neither holds. */
-export function MarkBadges({
-  acknowledged_by: who,
-  muted_until: until,
-}: {
+interface MarkBadgesProps {
   readonly acknowledged_by: string | null;
   readonly muted_until: string | null;
-}) {
+  /** In a list: by whom and until when is shown on hover, and in the panel. */
+  readonly isShort?: boolean;
+}
+
+/** Who acknowledged an alert, and until when it is muted; nothing: neither holds. */
+export function MarkBadges({ acknowledged_by: who, muted_until: until, isShort = false }: MarkBadgesProps) {
   const { zone } = useZone();
+  const acknowledged = who === null ? null : text("acknowledgedBy", { who });
+  const muted =
+    until === null ? null : text("mutedUntil", { instant: formatInstant(zone, instantOf(until), "minute") });
   return (
     <>
-      {who !== null && <Badge>{text("acknowledgedBy", { who })}</Badge>}{" "}
-      {until !== null && (
-        <Badge tone="accent">{text("mutedUntil", { instant: formatInstant(zone, instantOf(until), "minute") })}</Badge>
+      {acknowledged !== null && (
+        <span title={acknowledged}>
+          <Badge>{isShort ? text("isAcknowledged") : acknowledged}</Badge>
+        </span>
+      )}{" "}
+      {muted !== null && (
+        <span title={muted}>
+          <Badge tone="accent">{isShort ? text("isMuted") : muted}</Badge>
+        </span>
       )}
     </>
   );
