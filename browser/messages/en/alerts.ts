@@ -1,6 +1,5 @@
 /** Texts of the page of alerts. */
 export const alertsTexts = {
-  tabs: "Parts of alerts",
   active: "Active",
   history: "History",
   channels: "Channels",
