@@ -37,7 +37,7 @@ const emailFields = {
 const emailValue = z.object({ ...emailFields, smtp_password: z.string().nullable() });
 
 /** A channel as it is stored, with a sealed URL. Kinds that this version does not know are kept. */
-export const channelValueSchema = z.object({
+const channelValueSchema = z.object({
   name: channelName,
   type: z.enum(CHANNEL_TYPES),
   url: z.string().nullable().default(null),
