@@ -83,7 +83,7 @@ const SIZED_PROPERTIES = filesWith(/\bpropertyRuns\(/, UNIT);
 const ofTier: object = TIER === undefined ? {} : { tagsFilter: [TAG_FILTERS[TIER]] };
 
 /** What CI opens of the console; releases open all of it. */
-const MAIN_WALKS = filesNamed("test/browser", ["sign-in", "isolation", "operator-walk", "tenants", "portal"]);
+const MAIN_WALKS = filesNamed("test/browser", ["alerts", "sign-in", "isolation", "operator-walk", "tenants", "portal"]);
 
 const node = {
   environment: "node" as const,

@@ -8,6 +8,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { GatewayError } from "../shared/errors.ts";
 import { rootCause } from "../shared/text/root-cause.ts";
+import { alertRoutes, channelRoutes } from "./alerts/alert-routes.ts";
 import { type LiveRoute, liveRoutesOf } from "./api/access.ts";
 import { authenticate, limitBody } from "./api/guard.ts";
 import { publicRoutes } from "./api/public.ts";
@@ -74,6 +75,8 @@ export function createApp(deps: AppDeps): Api {
   batchRoutes(app);
   budgetRoutes(app, deps);
   operationRoutes(app, deps);
+  alertRoutes(app);
+  channelRoutes(app, deps);
   assistantRoutes(app);
   settingsRoutes(app, deps);
   infrastructureSettingsRoutes(app, deps);

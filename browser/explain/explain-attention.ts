@@ -19,6 +19,8 @@ interface AttentionExplanation {
   readonly detail: string;
   /** Null: no view of the console has more. */
   readonly link: LinkTarget | null;
+  /** The alert about it, where it can be acknowledged or muted; null: there is none, or none that has its key. */
+  readonly alert: LinkTarget | null;
 }
 
 const TONES: Readonly<Record<AttentionItem["kind"], AttentionExplanation["tone"]>> = {
@@ -44,12 +46,14 @@ const TONES: Readonly<Record<AttentionItem["kind"], AttentionExplanation["tone"]
 /** An entry of the list of what needs attention, in words. */
 export function explainAttention(item: AttentionItem): AttentionExplanation {
   const { kind, name, detail, entity_id } = item;
+  const alertKey = kind === "alert" ? entity_id : kind === "model_down" ? `model_health_down:${name}` : null;
   return {
     tone: TONES[kind],
     title: text(`attention_${kind}`, { name }),
     sentence: kind === "alert" ? explainAlert(entity_id).sentence : text(`attention_${kind}_text`),
     detail,
     link: linkOf(item),
+    alert: alertKey === null ? null : pageTarget("/alerts", { key: alertKey }),
   };
 }
 

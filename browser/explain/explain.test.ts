@@ -252,22 +252,23 @@ describe("attention", () => {
     const unexplained = Object.keys(ALERT_TITLES).filter((key) =>
       of(`${key}${key.startsWith("guardrails") ? "_t" : ":about:more"}`).sentence.includes("reference of alerts"),
     );
-    // events, and alerts of which the list has an entry of its own
+    // events
     expect(unexplained).toEqual([
-      "backup_failed",
-      "term_budget_warn",
-      "key_term_budget_warn",
-      "term_budget_exhausted",
-      "key_term_budget_exhausted",
-      "model_health_down",
       "model_health_recovery",
-      "usage_rows_refused",
-      "tenant_expiry",
       "identity_tenant_created",
       "test_alert",
-      "slurm_reconcile_held",
       "slurm_reconcile_recovered",
     ]);
+    expect(of("term_budget_exhausted:t").link).toMatchObject({ params: { tenantId: "t" }, search: { tab: "budget" } });
+    expect(of("model_health_down:team/phi:4").link).toMatchObject({ params: { modelId: "team/phi:4" } });
+  });
+
+  it("about a model or an alert leads to the alert, where it can be muted", () => {
+    const item = { entity_type: "gateway", entity_id: "disk_low:a", detail: "", since: null } as const;
+    const to = (key: string) => ({ to: "/alerts", params: {}, search: { key } });
+    expect(explainAttention({ ...item, kind: "alert", name: "Disk" }).alert).toEqual(to("disk_low:a"));
+    expect(explainAttention({ ...item, kind: "model_down", name: "phi" }).alert).toEqual(to("model_health_down:phi"));
+    expect(explainAttention({ ...item, kind: "backup_failed", name: "" }).alert).toBeNull();
   });
 
   it("about an endpoint leads to the endpoint on its model's page", () => {

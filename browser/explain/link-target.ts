@@ -5,6 +5,7 @@
 
 /** Pages that are not about one object. */
 type PagePath =
+  | "/alerts"
   | "/fairshare"
   | "/logs"
   | "/reports"
@@ -45,6 +46,7 @@ export type LinkTarget =
 type TenantTab = "profile" | "schedule" | "budget" | "models" | "guardrails";
 
 const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set([
+  "/alerts",
   "/fairshare",
   "/tenants",
   "/users",

@@ -1,6 +1,7 @@
 /** The pages of the console by who sees them, in the order of the navigation. */
 import {
   Activity,
+  Bell,
   BookOpen,
   Bot,
   Box,
@@ -38,6 +39,7 @@ const NAVIGATION = [
   [
     { to: "/portal", text: "portal", icon: Gauge, roles: ["user"] },
     { to: "/", text: "overview", icon: Gauge, roles: ["admin"] },
+    { to: "/alerts", text: "alerts", icon: Bell, roles: ["admin"] },
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
     { to: "/service", text: "service", icon: Activity, roles: ["admin", "user"] },

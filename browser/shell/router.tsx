@@ -10,6 +10,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from "@tanstack/react-router";
+import { alertsSearch } from "../pages/alerts/alerts-search.ts";
 import { assistantSearch } from "../pages/assistant/assistant-search.ts";
 import { auditSearch } from "../pages/audit/audit-search.ts";
 import { batchesSearch } from "../pages/batches/batches-search.ts";
@@ -78,6 +79,13 @@ const overview = createRoute({
   path: "/",
   validateSearch: overviewSearch,
   component: pagePart(async () => await import("../pages/overview/overview-page.tsx"), "OverviewPage"),
+});
+
+const alerts = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/alerts",
+  validateSearch: alertsSearch,
+  component: pagePart(async () => await import("../pages/alerts/alerts-page.tsx"), "AlertsPage"),
 });
 
 const fairshare = createRoute({
@@ -265,6 +273,7 @@ const routeTree = root.addChildren([
   signedIn.addChildren([
     forAdmins.addChildren([
       overview,
+      alerts,
       fairshare,
       tenants,
       models,

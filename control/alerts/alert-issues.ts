@@ -1,9 +1,9 @@
 /**
- * The issues that were raised, and what was reported of them, in the database. Every replica counts into the same row,
- * and a crash neither loses a count nor counts twice (docs/rules/alerts.md#cooldown-and-repeats). A message stands for
+ * The issues that were raised, and what was reported of them on each channel, in the database. Every replica counts into the same
+ * row, and a crash neither loses a count nor counts twice (docs/rules/alerts.md#cooldown-and-repeats). A message stands for
  * every time that its issue was raised before it is sent. An issue in its cooldown waits.
  */
-import { and, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
+import { and, eq, gt, isNull, lt, notInArray, or, sql } from "drizzle-orm";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { alertIssues } from "./tables.ts";
@@ -32,8 +32,9 @@ export async function lockAlerts(tx: Transaction): Promise<void> {
   await tx.execute(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
 }
 
-/** The text of a message, and how many times the issue was raised. */
+/** The text of a message on a channel, and how many times the issue was raised. */
 export interface DueIssue {
+  readonly channel: string;
   readonly issueKey: string;
   readonly title: string;
   readonly detail: string;
@@ -47,29 +48,42 @@ export class AlertIssues {
     this.#db = db;
   }
 
-  /** Counts every event into its issue, within the transaction, which must hold the lock of {@link lockAlerts}. */
-  async record(tx: Transaction, events: readonly AlertEvent[]): Promise<void> {
-    for (const { issueKey, title, detail, count } of events)
-      await tx
-        .insert(alertIssues)
-        .values({ issue_key: issueKey, title, detail, waiting: count })
-        .onConflictDoUpdate({
-          target: alertIssues.issue_key,
-          set: {
-            title,
-            detail,
-            waiting: sql`${alertIssues.waiting} + excluded.waiting`,
-            place: sql`CASE WHEN ${alertIssues.waiting} = 0 THEN excluded.place ELSE ${alertIssues.place} END`,
-          },
-        });
+  /** Counts the event into its issue on each of the channels, within the transaction, which must hold the lock of {@link lockAlerts}. */
+  async record(
+    tx: Transaction,
+    { issueKey, title, detail, count }: AlertEvent,
+    channels: readonly string[],
+  ): Promise<void> {
+    if (channels.length === 0) return;
+    await tx
+      .insert(alertIssues)
+      .values(channels.map((channel) => ({ channel, issue_key: issueKey, title, detail, waiting: count })))
+      .onConflictDoUpdate({
+        target: [alertIssues.channel, alertIssues.issue_key],
+        set: {
+          title,
+          detail,
+          waiting: sql`${alertIssues.waiting} + excluded.waiting`,
+          place: sql`CASE WHEN ${alertIssues.waiting} = 0 THEN excluded.place ELSE ${alertIssues.place} END`,
+        },
+      });
+  }
+
+  /** The channels on which an issue waits. */
+  async waitingChannels(): Promise<ReadonlySet<string>> {
+    const rows = await this.#db
+      .selectDistinct({ channel: alertIssues.channel })
+      .from(alertIssues)
+      .where(gt(alertIssues.waiting, 0));
+    return new Set(rows.map(({ channel }) => channel));
   }
 
   /**
-   * The issue that has waited longest and may be reported at `nowMs`; null when there is none. A muted one waits. Only this replica may report
-   * it, until it calls {@link markReported} or the claim runs out.
+   * The issue that has waited longest on the channel and may be reported at `nowMs`; null when there is none. A muted one waits.
+   * Only this replica may report it, until it calls {@link markReported} or the claim runs out.
    */
-  async claim(nowMs: number, cooldownMs: number): Promise<DueIssue | null> {
-    const free = sql`SELECT issue_key FROM alert_issues WHERE waiting > 0
+  async claim(channel: string, nowMs: number, cooldownMs: number): Promise<DueIssue | null> {
+    const free = sql`SELECT issue_key FROM alert_issues WHERE channel = ${channel} AND waiting > 0
       AND (told_at_ms IS NULL OR told_at_ms <= ${nowMs - cooldownMs} OR told_at_ms > ${nowMs + CLOCKS_DIFFER_MS})
       AND (claimed_until_ms IS NULL OR claimed_until_ms < ${nowMs})
       AND NOT EXISTS (SELECT FROM alert_marks m WHERE m.issue_key = alert_issues.issue_key AND m.muted_until_ms > ${nowMs})
@@ -77,30 +91,38 @@ export class AlertIssues {
     const [row] = await this.#db
       .update(alertIssues)
       .set({ claimed_until_ms: nowMs + CLAIMED_FOR_MS })
-      .where(sql`${alertIssues.issue_key} = ANY(ARRAY(${free}))`)
+      .where(and(eq(alertIssues.channel, channel), sql`${alertIssues.issue_key} = ANY(ARRAY(${free}))`))
       .returning();
     if (row === undefined) return null;
-    return { issueKey: row.issue_key, title: row.title, detail: row.detail, count: row.waiting };
+    return { channel, issueKey: row.issue_key, title: row.title, detail: row.detail, count: row.waiting };
   }
 
   /** The message was sent, or given up, at `nowMs`: the cooldown begins. What was raised in the meantime keeps waiting. */
-  async markReported({ issueKey, count }: DueIssue, nowMs: number): Promise<void> {
+  async markReported({ channel, issueKey, count }: DueIssue, nowMs: number): Promise<void> {
     await this.#db
       .update(alertIssues)
       .set({ waiting: sql`greatest(${alertIssues.waiting} - ${count}, 0)`, told_at_ms: nowMs, claimed_until_ms: null })
-      .where(eq(alertIssues.issue_key, issueKey));
+      .where(and(eq(alertIssues.channel, channel), eq(alertIssues.issue_key, issueKey)));
+  }
+
+  /** The channel does not take the issue any more. */
+  async forget({ channel, issueKey }: DueIssue): Promise<void> {
+    await this.#db
+      .update(alertIssues)
+      .set({ waiting: 0, claimed_until_ms: null })
+      .where(and(eq(alertIssues.channel, channel), eq(alertIssues.issue_key, issueKey)));
   }
 
   /**
-   * No channel is configured any more, so that waiting issues are not reported. A replica that is reporting an issue right
-   * now finishes.
+   * Issues that wait on channels other than these are not reported: nothing is sent there any more. A replica that is reporting
+   * an issue right now finishes.
    */
-  async dismiss(nowMs: number): Promise<void> {
+  async dismissOthers(channels: readonly string[], nowMs: number): Promise<void> {
     const free = or(isNull(alertIssues.claimed_until_ms), lt(alertIssues.claimed_until_ms, nowMs));
     await this.#db
       .update(alertIssues)
       .set({ waiting: 0, claimed_until_ms: null })
-      .where(and(gt(alertIssues.waiting, 0), free));
+      .where(and(gt(alertIssues.waiting, 0), notInArray(alertIssues.channel, [...channels]), free));
   }
 
   /** Removes issues whose cooldown ended long ago; returns how many. */

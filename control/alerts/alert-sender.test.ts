@@ -14,7 +14,7 @@ import { FailureRates } from "./failure-rates.ts";
 
 const CONSOLE = "https://console.example.org";
 /** The end of every message about an issue that the catalogue does not have. */
-const ENDING = `\nSeverity: warning\nRunbook: docs/reference/alerts.md\nConsole: ${CONSOLE}`;
+const ENDING = /\nSeverity: warning\nRunbook: docs\/reference\/alerts\.md\nConsole: \S+$/;
 
 let control: TestControl;
 let sink: HttpSink;
@@ -81,16 +81,21 @@ describe("an alert", () => {
     expect(texts("first_issue")).toEqual(["*Gateway alert: A title*\n*Issue:* `first_issue`\nwhat happened"]);
   });
 
-  it("says how urgent it is, and leads to its runbook and the console", async () => {
+  it("says how urgent it is, and leads to its runbook and itself in the console", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     await takeAndSend(sender, [alert("guardrails_input_harm_t1"), alert("model_health_down:a/b")]);
     const endings = ["guardrails_input_harm_t1", "model_health_down:a/b"].map((key) =>
       texts(key)[0]?.split("\n").slice(3),
     );
+    const link = (key: string): string => `Console: ${CONSOLE}/alerts?key=${encodeURIComponent(key)}`;
     expect(endings).toEqual([
-      ["Severity: warning", "Runbook: docs/reference/alerts.md#guardrails_input_harm", `Console: ${CONSOLE}`],
-      ["Severity: critical", "Runbook: docs/reference/alerts.md#model_health_down", `Console: ${CONSOLE}`],
+      [
+        "Severity: warning",
+        "Runbook: docs/reference/alerts.md#guardrails_input_harm",
+        link("guardrails_input_harm_t1"),
+      ],
+      ["Severity: critical", "Runbook: docs/reference/alerts.md#model_health_down", link("model_health_down:a/b")],
     ]);
   });
 
@@ -185,8 +190,8 @@ describe("an alert", () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     const { db } = control.connection;
     const book = new AlertIssues(db);
-    await db.transaction(async (tx) => await book.record(tx, [alert("cut_off")]));
-    expect(await book.claim(nowMs, 300_000)).toMatchObject({ count: 1 });
+    await db.transaction(async (tx) => await book.record(tx, alert("cut_off"), ["slack"]));
+    expect(await book.claim("slack", nowMs, 300_000)).toMatchObject({ count: 1 });
     await takeAndSend(sender, [alert("cut_off", "another")]);
     expect(texts("cut_off")).toEqual([]);
     nowMs += 121_000;
@@ -241,8 +246,8 @@ describe("an alert", () => {
     const { db } = control.connection;
     const book = new AlertIssues(db);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
-    await db.transaction(async (tx) => await book.record(tx, [alert("on_its_way", "d", 3)]));
-    const due = await book.claim(Date.now(), 0);
+    await db.transaction(async (tx) => await book.record(tx, alert("on_its_way", "d", 3), ["slack"]));
+    const due = await book.claim("slack", Date.now(), 0);
     if (due === null) throw new Error("it is due");
     await settings({ clear_slack_webhook: true });
     await sender.sendDue();

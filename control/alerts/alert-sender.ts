@@ -8,13 +8,12 @@
 import type { Database, Transaction } from "../db/connect.ts";
 import { type AlertSink, logAlert, type RaisedAlert } from "../kernel/alert-sink.ts";
 import type { Logger } from "../kernel/log.ts";
+import { noteDelivery } from "./alert-deliveries.ts";
 import { AlertIssues, type DueIssue, lockAlerts } from "./alert-issues.ts";
 import { AlertLog } from "./alert-log.ts";
 import { acknowledgedIssues, forgetMarks } from "./alert-marks.ts";
-import type { AlertChannels } from "./configured-channels.ts";
+import type { AlertChannel, AlertChannels } from "./configured-channels.ts";
 import type { FailureRates } from "./failure-rates.ts";
-
-const DETAIL_MAX = 500;
 
 /** What {@link AlertSender} needs. */
 interface AlertSenderOptions {
@@ -75,22 +74,16 @@ export class AlertSender implements AlertSink {
 
   /**
    * Sends every message that is due; returns how many, under a name that the log shows (shared/text/redaction.ts hides
-   * `messages`). Rejects when the settings or the database do not answer.
+   * `messages`). A channel that is slow or fails delays no other. Rejects when the settings or the database do not answer.
    */
   async sendDue(): Promise<{ readonly sent: number }> {
-    const { channels: read, now } = this.#options;
-    let sent = 0;
-    for (;;) {
-      const settings = await read();
-      if (settings.channels.length === 0) {
-        await this.#issues.dismiss(now());
-        return { sent };
-      }
-      const due = await this.#issues.claim(now(), settings.minIntervalSecs * 1000);
-      if (due === null) return { sent };
-      await this.#report(due, settings);
-      sent += 1;
-    }
+    const { channels } = await this.#options.channels();
+    const ids = channels.map(({ id }) => id);
+    await this.#issues.dismissOthers(ids, this.#options.now());
+    const waiting = await this.#issues.waitingChannels();
+    const due = ids.filter((id) => waiting.has(id));
+    const sent = await Promise.all(due.map(async (id) => await this.#sendOn(id)));
+    return { sent: sent.reduce((sum, count) => sum + count, 0) };
   }
 
   /** Removes issues that were last reported long ago, and what was raised or said of an issue more than 30 days ago. */
@@ -107,29 +100,47 @@ export class AlertSender implements AlertSink {
     for (const alert of alerts) logAlert(this.#options.logger, alert);
     if (channels.length === 0) return;
     const acknowledged = await acknowledgedIssues(tx, alerts);
-    await this.#issues.record(
-      tx,
-      alerts.filter(({ issueKey }) => !acknowledged.has(issueKey)),
-    );
-  }
-
-  async #report(due: DueIssue, { channels }: AlertChannels): Promise<void> {
-    const { logger, now, consoleUrl } = this.#options;
-    const { issueKey, title } = due;
-    const message = { issueKey, title, detail: withRepeats(due.detail, due.count - 1), consoleUrl };
-    const results = await Promise.all(channels.map(async (send) => await send(message)));
-    await this.#issues.markReported(due, now());
-    for (const { channel, ok, detail } of results) {
-      if (!ok) logger.warn({ event: "alert_not_sent", channel, key: issueKey, reason: detail });
+    for (const alert of alerts) {
+      if (acknowledged.has(alert.issueKey)) continue;
+      const taking = channels.filter(({ takes }) => takes(alert.issueKey));
+      await this.#issues.record(
+        tx,
+        alert,
+        taking.map(({ id }) => id),
+      );
     }
   }
-}
 
-/** A message shows the issue as raised once, and says how many repeats were suppressed. */
-function withRepeats(detail: string, suppressed: number): string {
-  if (suppressed === 0) return detail;
-  const ending = ` (${suppressed} repeats suppressed)`;
-  return `${detail.slice(0, DETAIL_MAX - ending.length)}${ending}`;
+  async #sendOn(id: string): Promise<number> {
+    const { channels: read, now } = this.#options;
+    for (let sent = 0; ; ) {
+      const channel = (await read()).channels.find((one) => one.id === id);
+      if (channel === undefined) return sent;
+      const due = await this.#issues.claim(id, now(), channel.minIntervalSecs * 1000);
+      if (due === null) return sent;
+      if (!channel.takes(due.issueKey)) await this.#issues.forget(due);
+      else {
+        await this.#report(due, channel);
+        sent += 1;
+      }
+    }
+  }
+
+  async #report(due: DueIssue, channel: AlertChannel): Promise<void> {
+    const { db, logger, now, consoleUrl } = this.#options;
+    const { issueKey, title, detail, count } = due;
+    const result = await channel.send({ issueKey, title, detail, repeats: count - 1, consoleUrl });
+    await this.#issues.markReported(due, now());
+    await noteDelivery(db, result, now());
+    if (!result.ok)
+      logger.warn({
+        event: "alert_not_sent",
+        channel: channel.id,
+        name: result.name,
+        key: issueKey,
+        reason: result.detail,
+      });
+  }
 }
 
 const listed = (alert: RaisedAlert | null): readonly RaisedAlert[] => (alert === null ? [] : [alert]);

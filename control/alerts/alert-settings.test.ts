@@ -130,8 +130,8 @@ describe("a test alert", () => {
       });
       expect(await test()).toEqual({
         results: [
-          { channel: "slack", ok: true, detail: "sent" },
-          { channel: "email", ok: true, detail: "sent" },
+          { channel: "slack", name: "Chat", ok: true, detail: "sent" },
+          { channel: "email", name: "Email", ok: true, detail: "sent" },
         ],
       });
       expect(sink.asked).toMatchObject([{ method: "POST", url: "/hook" }]);
@@ -158,8 +158,8 @@ describe("a test alert", () => {
       await put({ slack_webhook_url: `${sink.url}/hook-secret`, email });
       expect(await test()).toEqual({
         results: [
-          { channel: "slack", ok: false, detail: "http 403" },
-          { channel: "email", ok: false, detail: "the server refused the credentials" },
+          { channel: "slack", name: "Chat", ok: false, detail: "http 403" },
+          { channel: "email", name: "Email", ok: false, detail: "the server refused the credentials" },
         ],
       });
       expect({ webhookCalls: sink.asked.length, mailLogins: mail.users.length, mailCount: mail.mails.length }).toEqual({
@@ -168,7 +168,12 @@ describe("a test alert", () => {
         mailCount: 0,
       });
       await put({ email: { starttls: true } });
-      expect((await test()).results[1]).toEqual({ channel: "email", ok: false, detail: "the server offers no TLS" });
+      expect((await test()).results[1]).toEqual({
+        channel: "email",
+        name: "Email",
+        ok: false,
+        detail: "the server offers no TLS",
+      });
       expect(mail.users).toHaveLength(2);
     } finally {
       await mail.close();
@@ -178,13 +183,13 @@ describe("a test alert", () => {
   it("follows no redirect, and calls no address that has been blocked since", async () => {
     sink.answer = () => ({ status: 302, headers: { location: `${sink.url}/elsewhere` } });
     await put({ slack_webhook_url: `${sink.url}/hook` });
-    expect((await test()).results).toEqual([{ channel: "slack", ok: false, detail: "http 302" }]);
+    expect((await test()).results).toEqual([{ channel: "slack", name: "Chat", ok: false, detail: "http 302" }]);
     expect(sink.asked.map((asked) => asked.url)).toEqual(["/hook", "/hook"]);
     names.set("moved.example", ["127.0.0.1"]);
     await put({ slack_webhook_url: "http://moved.example/hook" });
     names.set("moved.example", ["127.0.0.1", "169.254.169.254"]);
     expect((await test()).results).toEqual([
-      { channel: "slack", ok: false, detail: "slack_webhook_url resolves to a blocked address" },
+      { channel: "slack", name: "Chat", ok: false, detail: "url resolves to a blocked address" },
     ]);
   });
 });

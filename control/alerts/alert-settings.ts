@@ -1,6 +1,6 @@
 /**
- * The alert channels, as admins read, change and test them: what a change omits keeps its value, secrets too; secrets are
- * shown as booleans (docs/rules/settings.md#alerts).
+ * The first two alert channels and the mail server, as admins read and change them, and the test of every channel: what a change
+ * omits keeps its value, secrets too; secrets are shown as booleans (docs/rules/settings.md#alerts).
  */
 import { ALERT_TITLES } from "../../shared/catalogues/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -11,21 +11,25 @@ import {
   type AlertsTest,
   type AlertsValue,
   alertsBodySchema,
+  type ChannelResult,
 } from "../../shared/schema/settings/alerts.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { isKept, keptSecretWarnings } from "../kernel/kept-secrets.ts";
 import { dropUndefined, fieldErrors } from "../kernel/parse.ts";
 import { sealNewSecret } from "../kernel/seal-secret.ts";
 import { alertsSetting } from "../kernel/settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../kernel/settings/setting.ts";
 import { checkInfrastructureHost, checkUpstreamAddress } from "../kernel/upstream-address.ts";
+import { noteDelivery } from "./alert-deliveries.ts";
 import type { AlertMessage } from "./channels.ts";
-import { alertChannels } from "./configured-channels.ts";
+import { type AlertChannel, alertChannel, alertChannels } from "./configured-channels.ts";
 
-const TEST: Omit<AlertMessage, "consoleUrl"> = {
+const TEST_MESSAGE: Omit<AlertMessage, "consoleUrl"> = {
   issueKey: "test_alert",
   title: ALERT_TITLES.test_alert,
   detail: "This is a test alert from the gateway.",
+  repeats: 0,
 };
 
 /** How admins read and change the alert channels. A change throws 400, also `address_blocked`. */
@@ -37,6 +41,7 @@ export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
     if (email?.smtp_host !== undefined) await checkInfrastructureHost(ctx, "email.smtp_host", email.smtp_host);
   },
   merge: async (ctx, before, body) => ({
+    channels: before.channels,
     slack_webhook_url:
       body.clear_slack_webhook === true
         ? null
@@ -44,7 +49,7 @@ export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
     min_interval_secs: body.min_interval_secs ?? before.min_interval_secs,
     email: await mergedEmail(ctx, body, before.email),
   }),
-  warnings: (body, before, after) => passwordWarnings(body, before.email, after.email),
+  warnings: (body, before, after) => [...passwordWarnings(body, before.email, after.email), ...listWarnings(after)],
   show: (_ctx, { value }) => shown(value),
 });
 
@@ -55,7 +60,24 @@ export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
 export async function sendTestAlert(ctx: VerbContext, consoleUrl: string | null): Promise<AlertsTest> {
   const { channels } = await alertChannels(ctx);
   if (channels.length === 0) throw new GatewayError("no_alert_channel");
-  return { results: await Promise.all(channels.map(async (send) => await send({ ...TEST, consoleUrl }))) };
+  return { results: await Promise.all(channels.map(async (channel) => await testOn(ctx, channel, consoleUrl))) };
+}
+
+/** Sends a test alert on one channel, also when it is off. Throws 404, 503. */
+export async function testAlertChannel(
+  ctx: VerbContext,
+  id: string,
+  consoleUrl: string | null,
+): Promise<ChannelResult> {
+  const channel = await alertChannel(ctx, id);
+  if (channel === null) throw new GatewayError("not_found");
+  return await testOn(ctx, channel, consoleUrl);
+}
+
+async function testOn(ctx: VerbContext, channel: AlertChannel, consoleUrl: string | null): Promise<ChannelResult> {
+  const result = await channel.send({ ...TEST_MESSAGE, consoleUrl });
+  await withDatabaseErrors(async () => await noteDelivery(ctx.db, result, ctx.now().getTime()));
+  return result;
 }
 
 type Email = AlertsValue["email"];
@@ -66,6 +88,13 @@ function shown({ slack_webhook_url, min_interval_secs, email }: AlertsValue): Om
 
 function shownEmail({ smtp_password, ...rest }: NonNullable<Email>): NonNullable<Alerts["email"]> {
   return { ...rest, password_set: smtp_password !== null };
+}
+
+/** Lists of recipients need the mail server. */
+function listWarnings({ email, channels }: AlertsValue): readonly string[] {
+  const lists = Object.values(channels).filter(({ type }) => type === "email");
+  if (email !== null || lists.length === 0) return [];
+  return [`mail channels send nothing while email is off: ${lists.map(({ name }) => name).join(", ")}`];
 }
 
 /** The password belongs to the mail server; the webhook's URL is its own address. */

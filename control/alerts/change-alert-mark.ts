@@ -1,33 +1,22 @@
 /** Acknowledges and mutes issues (docs/rules/alerts.md#acknowledged-and-muted). */
 import { eq } from "drizzle-orm";
-import { GatewayError } from "../../shared/errors.ts";
 import { type AlertMark, changeAlertMarkSchema } from "../../shared/schema/alert-log.ts";
-import { isStorable } from "../../shared/schema/common.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
-import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { fieldError, parse } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { lockAlerts } from "./alert-issues.ts";
-import { alertOf } from "./alert-kinds.ts";
-import { alertMarkOf, marksOf } from "./alert-marks.ts";
-import { firingIssues } from "./firing.ts";
+import { alertMarkOf } from "./alert-marks.ts";
+import { foundAlert } from "./read-alert.ts";
 import { alertIssues, alertMarks } from "./tables.ts";
-
-/** Longer than the name of any model, tenant or server with what is before it. */
-const KEY_MAX_CHARACTERS = 1000;
-
-/** What was said of an issue. Throws 404 for a key that no issue has, 503. */
-export async function getAlertMark(ctx: VerbContext, key: string): Promise<AlertMark> {
-  return (await found(ctx, key)).mark;
-}
 
 /** The mark after the change. Throws 400, also for an acknowledgement of an issue that does not fire; 404, 503. */
 export async function changeAlertMark(ctx: VerbContext, key: string, input: unknown): Promise<Written<AlertMark>> {
   const body = parse(changeAlertMarkSchema, input);
   return await write(ctx, async (tx, journal) => {
     await lockAlerts(tx);
-    const { mark: before, since } = await found({ ...ctx, db: tx }, key);
+    const { mark: before, firing } = await foundAlert({ ...ctx, db: tx }, key);
+    const since = firing?.since ?? null;
     ctx.judge?.(before);
     const nowMs = ctx.now().getTime();
     const acknowledged = body.acknowledged === undefined ? before.acknowledged : body.acknowledged === true;
@@ -62,20 +51,3 @@ export async function changeAlertMark(ctx: VerbContext, key: string, input: unkn
 
 const mutedUntil = (until: string | null, actor: string) =>
   until === null ? { muted_until_ms: null, muted_by: null } : { muted_until_ms: Date.parse(until), muted_by: actor };
-
-interface Found {
-  readonly mark: AlertMark;
-  /** Since when the issue fires; null: it does not. */
-  readonly since: string | null;
-}
-
-async function found(ctx: VerbContext, key: string): Promise<Found> {
-  if (alertOf(key) === undefined || key.length > KEY_MAX_CHARACTERS || !isStorable(key))
-    throw new GatewayError("not_found");
-  const nowMs = ctx.now().getTime();
-  return await withDatabaseErrors(async () => {
-    const since = (await firingIssues(ctx.db, nowMs)).find((each) => each.key === key)?.since ?? null;
-    const marks = await marksOf(ctx.db, [key]);
-    return { mark: alertMarkOf(key, marks.get(key), since, nowMs), since };
-  });
-}

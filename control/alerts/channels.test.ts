@@ -8,8 +8,8 @@ import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from "vit
 import { waitFor } from "../../test/harness/wait-for.ts";
 import { sendMail } from "./channels.ts";
 
-const MESSAGE = { issueKey: "an_issue", title: "A title", detail: "what happened", consoleUrl: null };
-const SENT = { channel: "email", ok: true, detail: "sent" };
+const MESSAGE = { issueKey: "an_issue", title: "A title", detail: "what happened", repeats: 0, consoleUrl: null };
+const SENT = { ok: true, detail: "sent" };
 
 let server: SMTPServer;
 let certificate: string;
@@ -75,14 +75,14 @@ it("is delivered within TLS, after a login within TLS", async () => {
 
 it("says that the server refused the credentials, without the password", async () => {
   const result = await sendMail(email(), "wrong-secret", MESSAGE);
-  expect(result).toEqual({ channel: "email", ok: false, detail: "the server refused the credentials" });
+  expect(result).toEqual({ ok: false, detail: "the server refused the credentials" });
   expect({ loginCount: logins.length, mailCount: mails.length }).toEqual({ loginCount: 2, mailCount: 0 });
 });
 
 it("sends nothing to a mail server whose certificate is not trusted, and gives the reason", async () => {
   tls.setDefaultCACertificates(trusted);
   const result = await sendMail(email(), "right", MESSAGE);
-  expect(result).toEqual({ channel: "email", ok: false, detail: "the server's certificate is not trusted" });
+  expect(result).toEqual({ ok: false, detail: "the server's certificate is not trusted" });
   expect({ logins, mails }).toEqual({ logins: [], mails: [] });
 });
 
@@ -103,7 +103,7 @@ it("is given up when the server never stops talking, and its connections end", a
   talking.listen(0, "127.0.0.1");
   await once(talking, "listening");
   const to = { ...email(), smtp_port: (talking.address() as AddressInfo).port, username: "", starttls: false };
-  expect(await sendMail(to, null, MESSAGE, 300)).toEqual({ channel: "email", ok: false, detail: "timeout" });
+  expect(await sendMail(to, null, MESSAGE, 300)).toEqual({ ok: false, detail: "timeout" });
   await waitFor(
     () => open.size,
     (size) => size === 0,
@@ -115,6 +115,7 @@ it("is one mail to its recipients, whatever its title and text contain", async (
     title: "Modell\r\nBcc: thief@example.org\r\n\r\nfällt aus",
     issueKey: "model_health_down:a\r\nb",
     detail: "a\u001b[2J\r\n.\r\nMAIL FROM:<x> https://evil.example www.evil.example",
+    repeats: 0,
     consoleUrl: null,
   };
   expect(await sendMail(email(), "right", message)).toEqual(SENT);

@@ -1,7 +1,6 @@
 /**
- * Sends one message on one channel of the alert settings (docs/rules/alerts.md#channels). A failed attempt is repeated
- * once. The failure is then described in a few words of our own, which can contain neither the webhook's URL nor the
- * mail password.
+ * Sends one message on one channel (docs/rules/alerts.md#channels). A failed attempt is repeated once. The failure is then
+ * described in a few words of our own, which can contain neither the webhook's URL nor the mail password.
  */
 import type { Socket } from "node:net";
 import { callbackify } from "node:util";
@@ -12,9 +11,10 @@ import { oneLine } from "../../shared/text/printable.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import { fetchStatus, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { BlockedAddressError, guardedSocket } from "../kernel/outbound/guarded-connections.ts";
-import { runbookOf, severityOf } from "./alert-kinds.ts";
+import { alertOf, runbookOf, severityOf } from "./alert-kinds.ts";
 import { chatCode, chatText, withoutLinks } from "./chat-text.ts";
 
+const DETAIL_MAX = 500;
 const WEBHOOK_TIMEOUT_MS = 10_000;
 const SMTP_TIMEOUT_MS = 20_000;
 
@@ -22,25 +22,69 @@ const SMTP_TIMEOUT_MS = 20_000;
 export interface AlertMessage {
   readonly issueKey: string;
   readonly title: string;
+  /** Without the number of repeats. */
   readonly detail: string;
+  /** How many times the issue was raised again since the message before. */
+  readonly repeats: number;
   /** Where people open the console; null: it is not known. */
   readonly consoleUrl: string | null;
 }
 
-/** The last lines of a message: how urgent it is, and where to go. */
-function endingOf({ issueKey, consoleUrl }: AlertMessage): string {
-  const lines = [`Severity: ${severityOf(issueKey)}`, `Runbook: ${runbookOf(issueKey)}`];
-  return [...lines, ...(consoleUrl === null ? [] : [`Console: ${consoleUrl}`])].join("\n");
+/** How a message went, without the channel's name. */
+export type Outcome = Pick<ChannelResult, "ok" | "detail">;
+
+/** The alert in the console; null: it is not known where people open the console. */
+function alertUrl({ issueKey, consoleUrl }: AlertMessage): string | null {
+  if (consoleUrl === null) return null;
+  return `${consoleUrl.replace(/\/+$/, "")}/alerts?key=${encodeURIComponent(issueKey)}`;
 }
 
-/** Posts a message to the chat webhook. */
-export async function sendToWebhook(url: string, policy: SsrfPolicy, message: AlertMessage): Promise<ChannelResult> {
-  const { issueKey, title, detail } = message;
-  const head = `*Gateway alert: ${chatText(title)}*\n*Issue:* \`${chatCode(issueKey)}\`\n${chatText(detail)}`;
-  const text = `${head}\n${endingOf(message)}`;
-  const body = JSON.stringify({ text, unfurl_links: false, unfurl_media: false });
+/** The last lines of a message: how urgent it is, and where to go. */
+function endingOf(message: AlertMessage): string {
+  const url = alertUrl(message);
+  const lines = [`Severity: ${severityOf(message.issueKey)}`, `Runbook: ${runbookOf(message.issueKey)}`];
+  return [...lines, ...(url === null ? [] : [`Console: ${url}`])].join("\n");
+}
+
+/** A message shows the issue as raised once, and says how many repeats were suppressed. */
+function withRepeats({ detail, repeats }: AlertMessage): string {
+  if (repeats === 0) return detail;
+  const ending = ` (${repeats} repeats suppressed)`;
+  return `${detail.slice(0, DETAIL_MAX - ending.length)}${ending}`;
+}
+
+/** What a chat gets that takes Slack's form. */
+function chatBody(message: AlertMessage): object {
+  const { issueKey, title } = message;
+  const head = `*Gateway alert: ${chatText(title)}*\n*Issue:* \`${chatCode(issueKey)}\`\n${chatText(withRepeats(message))}`;
+  return { text: `${head}\n${endingOf(message)}`, unfurl_links: false, unfurl_media: false };
+}
+
+/** What a program gets. */
+function jsonBody(message: AlertMessage): object {
+  const { issueKey, title, detail, repeats } = message;
+  return {
+    key: issueKey,
+    kind: alertOf(issueKey) ?? null,
+    title: oneLine(title),
+    detail: oneLine(detail),
+    severity: severityOf(issueKey),
+    repeats,
+    runbook: runbookOf(issueKey),
+    console_url: alertUrl(message),
+  };
+}
+
+/** Posts a message to a webhook: to a chat, or as a JSON object for a program. */
+export async function sendToWebhook(
+  type: "slack" | "webhook",
+  url: string,
+  policy: SsrfPolicy,
+  message: AlertMessage,
+): Promise<Outcome> {
+  const body = JSON.stringify(type === "slack" ? chatBody(message) : jsonBody(message));
   const headers = { "content-type": "application/json" };
-  return await twice("slack", async () => {
+  return await twice(async () => {
     const status = await fetchStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers, policy }, { body });
     if (status < 200 || status > 299) throw new OutboundError(`http ${status}`);
   });
@@ -55,8 +99,8 @@ export async function sendMail(
   password: string | null,
   message: AlertMessage,
   timeoutMs = SMTP_TIMEOUT_MS,
-): Promise<ChannelResult> {
-  const { issueKey, title, detail } = message;
+): Promise<Outcome> {
+  const { issueKey, title } = message;
   const to = { host: email.smtp_host, port: email.smtp_port };
   const sockets: Socket[] = [];
   const connect = callbackify(async () => {
@@ -78,14 +122,14 @@ export async function sendMail(
     socketTimeout: timeoutMs,
   });
   try {
-    return await twice("email", async () => {
+    return await twice(async () => {
       await within(
         timeoutMs,
         transport.sendMail({
           from: email.from_address,
           to: email.recipients,
           subject: `Gateway alert: ${oneLine(title)}`,
-          text: `Issue: ${oneLine(issueKey)}\n\n${withoutLinks(detail)}\n\n${endingOf(message)}`,
+          text: `Issue: ${oneLine(issueKey)}\n\n${withoutLinks(withRepeats(message))}\n\n${endingOf(message)}`,
         }),
       );
     });
@@ -96,12 +140,12 @@ export async function sendMail(
   }
 }
 
-async function twice(channel: ChannelResult["channel"], send: () => Promise<void>): Promise<ChannelResult> {
+async function twice(send: () => Promise<void>): Promise<Outcome> {
   try {
     await send().catch(send);
-    return { channel, ok: true, detail: "sent" };
+    return { ok: true, detail: "sent" };
   } catch (error) {
-    return { channel, ok: false, detail: reasonOf(error) };
+    return { ok: false, detail: reasonOf(error) };
   }
 }
 

@@ -2,21 +2,37 @@
  * What all replicas together know of operational alerts (docs/rules/alerts.md#cooldown-and-repeats). Times are epoch
  * milliseconds.
  */
-import { bigint, bigserial, boolean, pgTable, text } from "drizzle-orm/pg-core";
+import { bigint, bigserial, boolean, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 
-/** One issue: how many times it was raised since its last message, and when that was. */
-export const alertIssues = pgTable("alert_issues", {
-  issue_key: text("issue_key").primaryKey(),
-  title: text("title").notNull(),
-  /** From the last time that the issue was raised. */
+/** One issue on one channel: how many times it was raised since its last message there, and when that was. */
+export const alertIssues = pgTable(
+  "alert_issues",
+  {
+    channel: text("channel").notNull(),
+    issue_key: text("issue_key").notNull(),
+    title: text("title").notNull(),
+    /** From the last time that the issue was raised. */
+    detail: text("detail").notNull(),
+    /** How many times it was raised that no message has counted yet. */
+    waiting: bigint("waiting", { mode: "number" }).notNull().default(0),
+    /** The order of messages: a number that is drawn when an issue begins to wait. */
+    place: bigserial("place", { mode: "number" }).notNull(),
+    told_at_ms: bigint("told_at_ms", { mode: "number" }),
+    /** Until then a replica is sending the issue's message, unless the replica has died. */
+    claimed_until_ms: bigint("claimed_until_ms", { mode: "number" }),
+  },
+  ({ channel, issue_key }) => [primaryKey({ columns: [channel, issue_key] })],
+);
+
+/** How the messages of a channel went (docs/rules/alerts.md#channels). */
+export const alertDeliveries = pgTable("alert_deliveries", {
+  channel: text("channel").primaryKey(),
+  /** The last one. */
+  at_ms: bigint("at_ms", { mode: "number" }).notNull(),
+  ok: boolean("ok").notNull(),
   detail: text("detail").notNull(),
-  /** How many times it was raised that no message has counted yet. */
-  waiting: bigint("waiting", { mode: "number" }).notNull().default(0),
-  /** The order of messages: a number that is drawn when an issue begins to wait. */
-  place: bigserial("place", { mode: "number" }).notNull(),
-  told_at_ms: bigint("told_at_ms", { mode: "number" }),
-  /** Until then a replica is sending the issue's message, unless the replica has died. */
-  claimed_until_ms: bigint("claimed_until_ms", { mode: "number" }),
+  sent: bigint("sent", { mode: "number" }).notNull(),
+  failed: bigint("failed", { mode: "number" }).notNull(),
 });
 
 /** How far the alerts of a cell were taken: the storage that numbers the alerts, and the last number. */

@@ -25,6 +25,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Provisioning: "Models that the gateway starts and keeps running on a batch scheduler.",
   Backup: "The whole configuration as one file.",
   Audit: "Who changed what.",
+  Alerts: "What is wrong now and was wrong lately, and where messages about it go.",
   Operations: "State of the gateway, and repair of data derived from the configuration.",
   Gateway: "The service itself. No token is needed.",
 };

@@ -38,6 +38,8 @@ const FINAL: readonly string[] = [
 
 /** Fields with a secret, which nobody can read: what replaces or removes one takes it away for good. */
 const SECRETS: ReadonlySet<string> = new Set(["api_key", "auth_header", "token", "slack_webhook_url", "smtp_password"]);
+/** Its `url` is a secret too. */
+const CHANNEL = "/alert-channels/{id}";
 
 /** What was read to show an effect; null: not known, or nothing. */
 export interface Records {
@@ -78,7 +80,9 @@ export function effectOf(
     parent_id: idOf(parent),
     changes,
     isFinal:
-      method === "DELETE" || FINAL.includes(`${method} ${path}`) || (isUpdate(operation) && takesSecret(bodyOf(call))),
+      method === "DELETE" ||
+      FINAL.includes(`${method} ${path}`) ||
+      (isUpdate(operation) && takesSecret(bodyOf(call), path === CHANNEL)),
   };
 }
 
@@ -159,10 +163,10 @@ function bodyOf({ body }: ApiCall): StoredRecord {
 }
 
 /** Whether a body, or a part of it, sets or clears a secret. Null leaves one as it is. */
-function takesSecret(body: object): boolean {
+function takesSecret(body: object, isUrlSecret = false): boolean {
   return Object.entries(body).some(([field, value]) => {
     if (typeof value === "object") return value !== null && takesSecret(value);
-    return SECRETS.has(field) || (field.startsWith("clear_") && value === true);
+    return SECRETS.has(field) || (isUrlSecret && field === "url") || (field.startsWith("clear_") && value === true);
   });
 }
 

@@ -17,6 +17,7 @@ const NO_VALUE_NOW = [
   "clear_token",
   "slack_webhook_url",
   "token",
+  "url",
 ];
 
 interface Schema {

@@ -4,6 +4,7 @@
  * every write, against what the API then does (control/dashboard/assistant-every-write.test.ts).
  */
 import type { z } from "zod";
+import { changeChannelSchema, createChannelSchema } from "../../shared/schema/alert-channel.ts";
 import { createKeySchema, updateKeySchema } from "../../shared/schema/api-key.ts";
 import { createGroupSchema } from "../../shared/schema/fairshare.ts";
 import { patchManagedModelSchema, putManagedModelSchema } from "../../shared/schema/managed-model.ts";
@@ -93,6 +94,8 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   "PUT /mcp-servers/{id}": { body: updateMcpServerSchema, follows: credential("auth_header", "auth_header_set") },
   "POST /recipes": { body: createRecipeSchema },
   "PUT /recipes/{id}": { body: updateRecipeSchema },
+  "POST /alert-channels": { body: createChannelSchema },
+  "PATCH /alert-channels/{id}": { body: changeChannelSchema, follows: keptWhenBlank("url", "url_set", "") },
   "PUT /settings/alerts": { body: alertsBodySchema, follows: alerts },
   "PUT /settings/auto-router": {
     body: autoRouterBodySchema,

@@ -2,14 +2,11 @@
 
 import { z } from "zod";
 import { aboutSchema } from "../../shared/schema/about.ts";
-import { alertMarkSchema, alertOverviewSchema, changeAlertMarkSchema } from "../../shared/schema/alert-log.ts";
 import { attentionItemSchema } from "../../shared/schema/attention.ts";
 import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { resyncedSchema } from "../../shared/schema/resync.ts";
 import { rotationSchema } from "../../shared/schema/rotation.ts";
 import { getAttention } from "../alerts/attention/get-attention.ts";
-import { changeAlertMark, getAlertMark } from "../alerts/change-alert-mark.ts";
-import { readAlerts } from "../alerts/read-alerts.ts";
 import { endpoint } from "../api/endpoint.ts";
 import { BODY_MAX_BYTES } from "../api/guard.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
@@ -18,7 +15,7 @@ import { listAudit } from "./list-audit.ts";
 import { readAbout } from "./read-about.ts";
 import { readRotation } from "./read-rotation.ts";
 
-/** Resync, audit log, alerts, what needs attention, and what runs. */
+/** Resync, audit log, what needs attention, and what runs. */
 export function operationRoutes(app: Api, deps: ApiDeps): void {
   const directory = { cells: deps.cells, own: deps.cell };
   endpoint(app, {
@@ -70,35 +67,5 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     access: { shared: true },
     answer: z.array(attentionItemSchema),
     handler: async ({ ctx }) => await getAttention(ctx, directory, deps.store),
-  });
-  endpoint(app, {
-    kind: "read",
-    method: "get",
-    path: "/api/v1/alerts",
-    summary: "List active alerts and the last 200 messages",
-    tag: "Operations",
-    answer: alertOverviewSchema,
-    handler: async ({ ctx }) => await readAlerts(ctx),
-  });
-  endpoint(app, {
-    kind: "read",
-    method: "get",
-    path: "/api/v1/alerts/{key}",
-    summary: "Read whether an alert is acknowledged or muted",
-    tag: "Operations",
-    answer: alertMarkSchema,
-    handler: async ({ ctx, path }) => await getAlertMark(ctx, path.key),
-  });
-  endpoint(app, {
-    kind: "write",
-    method: "patch",
-    path: "/api/v1/alerts/{key}",
-    summary: "Acknowledge an alert, or mute it for some time",
-    description:
-      "An acknowledged alert sends no repeats until it ends; only an alert that fires can be acknowledged. A muted one sends nothing until `muted_until`, and can be muted before it fires. Both are still listed.",
-    tag: "Operations",
-    body: changeAlertMarkSchema,
-    answer: alertMarkSchema,
-    handler: async ({ ctx, path, body }) => await changeAlertMark(ctx, path.key, body),
   });
 }

@@ -19,10 +19,12 @@ import type { VerbContext } from "../kernel/context.ts";
 import { jsonSchemaOf } from "../kernel/json-schema.ts";
 import { DETAILS_MAX, errorDetailsOf, fieldError, IN_WORDS, parse, refuseIfAny } from "../kernel/parse.ts";
 import { alertsSetting, SETTINGS } from "../kernel/settings/definitions.ts";
+import { fieldsLike } from "../kernel/settings/setting.ts";
 import { refuseUnknown, unknownFields } from "../kernel/unknown-field.ts";
 import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { checkInfrastructure } from "./infrastructure-addresses.ts";
+import { textAt } from "./stored-secrets.ts";
 
 /** How many names are resolved at the same time. */
 const RESOLVED_AT_ONCE = 16;
@@ -137,9 +139,12 @@ export async function checkAddresses(ctx: VerbContext, data: Backup["data"]): Pr
 
 async function checkWebhook(ctx: VerbContext, data: Backup["data"]): Promise<void> {
   const at = data.app_settings.findIndex(({ key }) => key === alertsSetting.name);
-  const stored = data.app_settings[at]?.value["slack_webhook_url"];
-  if (typeof stored !== "string") return;
-  const url = await unseal(stored, ctx.sealKey).catch(() => ""); // sealed with a key that is not in use any more: no code can open it, so no call goes there
-  const entry = "setting 'alerts': slack_webhook_url";
-  await checkUpstreamAddress(ctx, `data.app_settings.${at}.value.slack_webhook_url`, url, entry);
+  const value = data.app_settings[at]?.value;
+  for (const field of fieldsLike(["slack_webhook_url", "channels.*.url"], value ?? {})) {
+    const stored = textAt(value, field);
+    if (stored === null) continue;
+    const url = await unseal(stored, ctx.sealKey).catch(() => ""); // sealed with a key that is not in use any more: no code can open it, so no call goes there
+    const entry = `setting 'alerts': ${field}`;
+    await checkUpstreamAddress(ctx, `data.app_settings.${at}.value.${field}`, url, entry);
+  }
 }

@@ -15,7 +15,7 @@ import {
 import type { Transaction } from "../db/connect.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
 import { SETTINGS } from "../kernel/settings/definitions.ts";
-import { dottedFields } from "../kernel/settings/setting.ts";
+import { dottedFields, fieldsLike } from "../kernel/settings/setting.ts";
 import { type BackupRow, columnOf, ENTITIES } from "./backup-entities.ts";
 import { inBatches } from "./merge.ts";
 
@@ -88,8 +88,9 @@ async function fieldChanges(
 ): Promise<Record<string, unknown>> {
   const isSetting = entity === "app_settings";
   const [old, fresh] = isSetting ? dottedFields(before["value"] as object, after["value"] as object) : [before, after];
-  const known = isSetting ? SETTINGS.find(({ name }) => name === after["key"])?.secrets : ENTITIES[entity].secrets;
-  const secrets = new Set([...(known ?? []), ...HASHES]);
+  const setting = isSetting ? SETTINGS.find(({ name }) => name === after["key"]) : undefined;
+  const known = isSetting ? fieldsLike(setting?.secrets ?? [], fresh) : ENTITIES[entity].secrets;
+  const secrets = new Set([...known, ...HASHES]);
   for (const row of [old, fresh])
     for (const [field, value] of Object.entries(row)) if (isSealedText(value)) secrets.add(field);
   const [shownBefore, shownAfter] = await Promise.all([old, fresh].map(async (row) => await opened(row, key)));

@@ -9,6 +9,7 @@ import type { BackupEntity, BackupMac } from "../../shared/schema/backup.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { macOf, type SealedSecret } from "../kernel/encryption/secret-macs.ts";
 import { SETTINGS } from "../kernel/settings/definitions.ts";
+import { fieldsLike } from "../kernel/settings/setting.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { textAt } from "./stored-secrets.ts";
 
@@ -32,7 +33,7 @@ async function secretsOfSetting(row: BackupRow, key: SealKey | undefined): Promi
   const value = setting?.schema.safeParse(row["value"]).data;
   const found: SealedSecret[] = [];
   if (setting === undefined || value === undefined) return found;
-  for (const field of setting.sealed) {
+  for (const field of fieldsLike(setting.sealed, row["value"] as object)) {
     const ciphertext = textAt(row["value"], field);
     if (ciphertext === null || !isSealed(ciphertext)) continue;
     const secret = await unseal(ciphertext, key).catch(() => null);

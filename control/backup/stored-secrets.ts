@@ -3,6 +3,7 @@
 import { isSealed, isSealedWithOld, type SealKey, seal, unseal } from "../../shared/crypto/seal.ts";
 import { BACKUP_ENTITIES, type Backup } from "../../shared/schema/backup.ts";
 import { SETTINGS } from "../kernel/settings/definitions.ts";
+import { fieldsLike } from "../kernel/settings/setting.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 
 /** Every stored credential, sealed or plain, and every sealed text of a setting. */
@@ -35,7 +36,8 @@ export async function sealRow(
 export async function sealSetting(row: BackupRow, key: SealKey | undefined): Promise<BackupRow> {
   let value = row["value"];
   const setting = SETTINGS.find(({ name }) => name === row["key"]);
-  for (const field of setting?.sealed ?? []) value = await sealAt(value, field.split("."), key);
+  for (const field of fieldsLike(setting?.sealed ?? [], Object(value) as object))
+    value = await sealAt(value, field.split("."), key);
   return { ...row, value };
 }
 

@@ -161,6 +161,14 @@ const ATTACKS: readonly Attack[] = [
     [/^setting 'alerts': email\.smtp_password/],
   ],
   [
+    "a channel of alerts has the URL of another one",
+    () => {
+      scene.channel()["url"] = scene.setting("alerts")["slack_webhook_url"];
+    },
+    { channel: gone },
+    [/^setting 'alerts': channels\.pager-[0-9a-f]+\.url was not restored.*https:\/\/chat\.example/],
+  ],
+  [
     "the job scheduler is another",
     () => {
       scene.setting("jobsched")["url"] = EVIL;
@@ -181,8 +189,17 @@ const ATTACKS: readonly Attack[] = [
     () => {
       scene.file.data.macs = [];
     },
-    { model: gone, shared: gone, own: gone, mcp: gone, webhook: gone, mail: gone, token: gone },
-    [/tools/, /many/, /single/, /owner/, /smtp_password/, /slack_webhook_url/, /token/],
+    { model: gone, shared: gone, own: gone, mcp: gone, webhook: gone, channel: gone, mail: gone, token: gone },
+    [
+      /tools/,
+      /many/,
+      /single/,
+      /owner/,
+      /channels\.pager-[0-9a-f]+\.url/,
+      /smtp_password/,
+      /slack_webhook_url/,
+      /token/,
+    ],
   ],
 ];
 
@@ -218,13 +235,19 @@ it.each<readonly [what: string, tamper: () => unknown]>([
   expect(warnings).toEqual([UNPROVEN]);
 });
 
-it("another secret in place of the webhook URL fails as an address, and nothing is restored", async () => {
-  scene.setting("alerts")["slack_webhook_url"] = scene.model("single").api_key;
-  const response = await scene.to.request("POST", "/api/v1/backup/restore", scene.file);
-  const text = await response.text();
-  expect({ status: response.status, text }).toMatchObject({
-    status: 400,
-    text: expect.stringContaining("value.slack_webhook_url"),
-  });
-  expect(text).not.toContain(SECRETS.model);
-});
+it.each([
+  ["the webhook", () => scene.setting("alerts"), "slack_webhook_url"],
+  ["a channel", () => scene.channel(), "url"],
+] as const)(
+  "another secret in place of the URL of %s fails as an address, and nothing is restored",
+  async (_, of, field) => {
+    of()[field] = scene.model("single").api_key;
+    const response = await scene.to.request("POST", "/api/v1/backup/restore", scene.file);
+    const text = await response.text();
+    expect({ status: response.status, text }).toMatchObject({
+      status: 400,
+      text: expect.stringMatching(new RegExp(`value\\.[^"]*${field}`)),
+    });
+    expect(text).not.toContain(SECRETS.model);
+  },
+);

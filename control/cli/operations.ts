@@ -7,6 +7,17 @@ import { toPeriodMs } from "./arguments.ts";
 import { sessionOf } from "./session.ts";
 
 const FIRING = ["key", "severity", "since", "detail", "repeats", "acknowledged_by", "muted_until"] as const;
+const CHANNELS = [
+  "id",
+  "name",
+  "type",
+  "enabled",
+  "min_severity",
+  "kinds",
+  "failed",
+  "last_at",
+  "last_result",
+] as const;
 const RECENT = ["at", "key", "severity", "detail", "repeats"] as const;
 
 export function operationCommands(program: Command): void {
@@ -39,6 +50,19 @@ export function operationCommands(program: Command): void {
       if (options.recent === true) session.list(recent, RECENT);
       else if (options.muted === true) session.list(muted, ["key", "muted_until", "muted_by"]);
       else session.list(firing, FIRING);
+    });
+  alerts
+    .command("channels")
+    .description("where alerts go, by which rule, and how the last message went")
+    .action(async (_options: object, command: Command) => {
+      const session = sessionOf(command);
+      const channels = await session.bodyOf(session.client.GET("/api/v1/alert-channels"));
+      const rows = channels.map(({ last_delivery: last, ...channel }) => ({
+        ...channel,
+        last_at: last?.at ?? null,
+        last_result: last?.detail ?? null,
+      }));
+      session.listIn(channels, rows, CHANNELS);
     });
   alerts
     .command("ack <key>")

@@ -2,9 +2,9 @@
 import { parse } from "yaml";
 import { z } from "zod";
 import { explainTexts } from "../../browser/messages/en/explain.ts";
+import { ALERT_TEXTS } from "../../shared/catalogues/alert-texts.ts";
 import { ALERT_SEVERITIES, ALERT_TITLES, type AlertKey } from "../../shared/catalogues/alerts.ts";
 import { ATTENTION_KINDS, type AttentionItem } from "../../shared/schema/attention.ts";
-import { ALERT_TEXTS } from "./alert-texts.ts";
 import { linked, pageHead } from "./markdown.ts";
 import { ATTENTION_ACTIONS, RULE_ACTIONS } from "./rule-texts.ts";
 
@@ -35,7 +35,7 @@ export function alertsPage(rules: string): string {
   return [
     pageHead("Alerts", INTRO, [
       "shared/catalogues/alerts.ts",
-      "infra/reference/alert-texts.ts",
+      "shared/catalogues/alert-texts.ts",
       "infra/reference/rule-texts.ts",
       "infra/grafana/alerts.yml",
     ]),

@@ -76,6 +76,7 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   deadLetters: { limit: "rejected usage rows that a Ledger keeps (dead letters)", unit: "count" },
   deadLetterBytes: { limit: "size of the rejected usage rows that a Ledger keeps", unit: "bytes" },
   waitingAlerts: { limit: "alerts of a cell waiting for the control service", unit: "count" },
+  alertChannels: { limit: "channels of alerts", unit: "count" },
   amount: {
     limit: "largest cap or cost, in tokens or nano-USD (9,007,199.25 USD); a larger one counts as this",
     unit: "count",

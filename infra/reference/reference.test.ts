@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ALERT_TEXTS } from "./alert-texts.ts";
+import { ALERT_TEXTS } from "../../shared/catalogues/alert-texts.ts";
 import { writtenFiles } from "./pages.ts";
 import { ATTENTION_ACTIONS, RULE_ACTIONS } from "./rule-texts.ts";
 import { variableFacts } from "./variables.ts";

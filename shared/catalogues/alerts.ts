@@ -1,6 +1,6 @@
 /**
  * Every issue of both planes: the beginning of its key, the title of its messages, and how urgent it is. What each means and what
- * to do is in infra/reference/alert-texts.ts.
+ * to do is in shared/catalogues/alert-texts.ts.
  */
 export const ALERT_TITLES = {
   scheduler_unavailable: "Scheduler unavailable",

@@ -52,6 +52,7 @@ export const LIMITS = {
   deadLetters: 1000,
   deadLetterBytes: 4 * MIB,
   waitingAlerts: 1000,
+  alertChannels: 20,
   amount: AMOUNT_MAX,
   usersKeys: 300,
   usersModelNames: 1_000_000,

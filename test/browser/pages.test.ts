@@ -84,6 +84,14 @@ const PAGES: readonly ListedPage[] = [
       await page.getByText("No endpoints").waitFor();
     },
   },
+  {
+    name: "alerts, with one that is open",
+    as: "admin",
+    path: "/alerts?key=backup_failed",
+    isThere: async ({ page }) => await page.getByRole("heading", { name: "What it means" }).waitFor(),
+  },
+  { name: "alerts: history", as: "admin", path: "/alerts?tab=history", isThere: heading("Alerts") },
+  { name: "alerts: channels", as: "admin", path: "/alerts?tab=channels", isThere: heading("Alerts") },
   { name: "tenants", as: "admin", path: "/tenants", isThere: heading("Tenants") },
   { name: "assistant", as: "admin", path: "/assistant", isThere: heading("Assistant") },
   { name: "deployments", as: "admin", path: "/deployments", isThere: heading("Deployments") },

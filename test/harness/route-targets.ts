@@ -58,6 +58,8 @@ export async function targetOf(
       return named(path, await make("/mcp-servers", { name: unique("mcp"), upstream_url: NOWHERE }));
     case "fairshare/groups":
       return named(path, await make("/fairshare/groups", { name: unique("group") }));
+    case "alert-channels":
+      return named(path, await make("/alert-channels", { name: unique("channel"), type: "webhook", url: NOWHERE }));
     case "alerts":
       return { path: fillIn(path, { key: `upstream_5xx_response:${unique("model")}` }), record: null };
     case "usage/logs":

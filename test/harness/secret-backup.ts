@@ -14,6 +14,7 @@ export const SECRETS = {
   own: "credential-of-an-endpoint",
   mcp: "Bearer credential-of-the-mcp-server",
   webhook: "https://chat.example/hooks/secret",
+  channel: "https://pager.example/hooks/secret",
   mail: "password-of-the-mail-server",
   token: "token-of-the-job-scheduler",
 };
@@ -34,6 +35,7 @@ export const ALL: AllHeld = {
   own: kept(SECRETS.own),
   mcp: kept(SECRETS.mcp),
   webhook: kept(SECRETS.webhook),
+  channel: kept(SECRETS.channel),
   mail: kept(SECRETS.mail),
   token: kept(SECRETS.token),
   heir: { secret: null, enabled: true },
@@ -99,6 +101,16 @@ export class SecretBackup {
   setting(key: string): Record<string, unknown> {
     return this.file.data.app_settings.find((row) => row.key === key)?.value as Record<string, unknown>;
   }
+  /** Of alerts, besides the first ones. */
+  channel(): Record<string, unknown> {
+    return Object.values(this.#channels())[0] ?? {};
+  }
+  channelId(): string {
+    return Object.keys(this.#channels())[0] ?? "";
+  }
+  #channels(): Record<string, Record<string, unknown>> {
+    return this.setting("alerts")["channels"] as Record<string, Record<string, unknown>>;
+  }
   email(): Record<string, unknown> {
     return this.setting("alerts")["email"] as Record<string, unknown>;
   }
@@ -128,6 +140,7 @@ export class SecretBackup {
       heir: await of(data.model_endpoints, "heir", "api_key"),
       mcp: await of(data.mcp_servers, "tools", "auth_header"),
       webhook: await plain(value("alerts")["slack_webhook_url"]),
+      channel: await plain(Object.values(value("alerts")["channels"] as Record<string, { url: unknown }>)[0]?.url),
       mail: await plain((value("alerts")["email"] as Record<string, unknown>)["smtp_password"]),
       token: await plain(value("jobsched")["token"]),
     };
@@ -154,6 +167,7 @@ async function fill({ must: send }: TestControl): Promise<void> {
       smtp_password: SECRETS.mail,
     },
   });
+  await send("POST", "/alert-channels", { name: "pager", type: "webhook", url: SECRETS.channel });
   const tenant = await send<{ id: string }>("POST", "/tenants", { name: "t" });
   await send("POST", `/tenants/${tenant.id}/keys`, { name: "k" });
   await send("PUT", "/settings/jobsched", { url: "https://jobs.example", user: "u", token: SECRETS.token });

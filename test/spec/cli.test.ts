@@ -274,6 +274,7 @@ describe("the command line", () => {
   it("shows what needs attention and which alerts there are, and searches tenants", { tags: ["check"] }, async () => {
     expect(await json("attention")).toBeInstanceOf(Array);
     expect(await json("alerts", "--recent")).toBeInstanceOf(Array);
+    expect(await json("alerts", "channels")).toBeInstanceOf(Array);
     const name = unique("Search 100%");
     const { id } = await json<{ id: string }>("tenants", "create", name);
     const found = await json<{ id: string }[]>("tenants", "list", "--search", name.toUpperCase(), "--group", "default");

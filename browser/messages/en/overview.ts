@@ -10,6 +10,8 @@ export const overviewTexts = {
   showFewer: "Show fewer",
   open: "Open",
   openOf: "Open: {title}",
+  mute: "Mute",
+  muteOf: "Mute: {title}",
   since: "started",
   now: "Now",
   usage: "Usage",

@@ -2,6 +2,8 @@
 export const pageTexts = {
   overview: "Overview",
   overviewQuestion: "What needs attention now?",
+  alerts: "Alerts",
+  alertsQuestion: "What is wrong, and who is told?",
   fairshare: "Fairshare",
   fairshareQuestion: "Who is waiting, and why?",
   logs: "Requests",

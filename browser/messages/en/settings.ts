@@ -10,11 +10,13 @@ export const settingsTexts = {
   source_environment: "From the environment",
   source_saved: "Saved by {who}",
   source_unknown: "Saved",
-  alertsChat: "Chat",
-  alertsChatText:
-    "Every alert is posted to this webhook. Repeats of an alert are suppressed for the interval. Applies to the next alert.",
+  alertsRepeats: "Repeats",
+  alertsRepeatsText:
+    "Repeats of an alert within this time are sent as one message, unless a channel has its own interval. Applies to the next alert.",
+  alertsChannels: "Channels",
   alertsEmail: "Email",
-  alertsEmailText: "Every alert is also emailed to all recipients. Applies to the next alert.",
+  alertsEmailText:
+    "The mail server of all email channels, and the recipients of the first one. Applies to the next alert.",
   emailOff: "Email is off: nobody gets alerts by email.",
   emailTurnOff: "Turn email off",
   emailOffTitle: "Turn email off?",
@@ -22,9 +24,7 @@ export const settingsTexts = {
   emailOffDone: "Email is off",
   emailOffFailed: "Could not turn email off",
   alertsTest: "Send a test alert",
-  alertsTestText: "Sent to every saved channel at once, without the repeat interval.",
-  channel_slack: "Chat",
-  channel_email: "Email",
+  alertsTestText: "Sent to every channel that is on at once, without the repeat interval.",
   channelOk: "{channel}: sent.",
   channelFailed: "{channel}: failed. {detail}",
   routingText:

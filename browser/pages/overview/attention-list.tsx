@@ -57,7 +57,7 @@ export function AttentionList({
 }
 
 function Entry({ item }: { readonly item: AttentionItem }) {
-  const { tone, title, sentence, detail, link } = explainAttention(item);
+  const { tone, title, sentence, detail, link, alert } = explainAttention(item);
   const { zone } = useZone();
   return (
     <li className={classes["entry"]} data-tone={tone}>
@@ -73,6 +73,11 @@ function Entry({ item }: { readonly item: AttentionItem }) {
           )}
         </p>
       </div>
+      {alert !== null && (
+        <TargetLink target={alert} label={text("muteOf", { title })} isButton>
+          {text("mute")}
+        </TargetLink>
+      )}
       {link !== null && (
         <TargetLink target={link} label={text("openOf", { title })} isButton>
           {text("open")}

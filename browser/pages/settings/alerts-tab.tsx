@@ -1,10 +1,12 @@
 import { useState } from "react";
 import { alertsBodySchema, alertsSchema } from "../../../shared/schema/settings/alerts.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
+import { pageTarget } from "../../explain/link-target.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { objectSpecs, secretSpec } from "../../forms/record/field-specs.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { Trial } from "../../forms/trial.tsx";
+import { TargetLink } from "../../links/target-link.tsx";
 import { commonText } from "../../messages/common.ts";
 import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
@@ -17,17 +19,14 @@ import { undoEmail } from "./setting-undo.ts";
 
 const text = texts("settings", settingsTexts);
 
-const CHAT = [
-  secretSpec("slack_webhook_url", "slack_webhook_set"),
-  ...objectSpecs(alertsSchema.pick({ min_interval_secs: true })),
-];
+const REPEATS = objectSpecs(alertsSchema.pick({ min_interval_secs: true }));
 const emailSchema = alertsSchema.shape.email.unwrap();
 const EMAIL = [...objectSpecs(emailSchema.omit({ password_set: true })), secretSpec("smtp_password", "password_set")];
 /** What the form of email shows while it is off. */
 const NO_EMAIL: FieldValues = { smtp_port: 587, starttls: true, recipients: [] };
 const emailBody = alertsBodySchema.shape.email.unwrap().unwrap();
 
-/** Where alerts are sent: a chat webhook and email, and a test of both. */
+/** The interval of repeats, the mail server with its first recipients, and a test of all channels. */
 export function AlertsTab() {
   const { data } = useSetting("alerts");
   const isOn = data?.email != null;
@@ -36,12 +35,14 @@ export function AlertsTab() {
       <SettingPanel
         name="alerts"
         hasHistory={false}
-        title={text("alertsChat")}
-        effect={text("alertsChatText")}
-        specs={CHAT}
+        title={text("alertsRepeats")}
+        effect={text("alertsRepeatsText")}
+        specs={REPEATS}
         schema={alertsBodySchema}
-        bodyOf={({ slack_webhook_url, ...body }) =>
-          slack_webhook_url === "" ? { ...body, clear_slack_webhook: true } : { ...body, slack_webhook_url }
+        actions={
+          <TargetLink target={pageTarget("/alerts", { tab: "channels" })} isButton>
+            {text("alertsChannels")}
+          </TargetLink>
         }
       />
       <SettingPanel
@@ -76,8 +77,8 @@ export function AlertsTab() {
   );
 }
 
-function Channel({ channel, ok, detail }: Records["AlertsTest"]["results"][number]) {
-  const values = { channel: text(`channel_${channel}`), detail };
+function Channel({ name, ok, detail }: Records["AlertsTest"]["results"][number]) {
+  const values = { channel: name, detail };
   return <Notice tone={ok ? "good" : "bad"}>{text(ok ? "channelOk" : "channelFailed", values)}</Notice>;
 }
 

@@ -271,20 +271,20 @@ describe("attention", () => {
     await db.delete(users);
   });
 
-  it("is asked for alerts that fire and have no entry of their own", async () => {
+  it("is asked for alerts that fire and have no entry of their own, long waits among them", async () => {
     const { db } = control.connection;
     const row = { began_at_ms: NOW_MS, last_at_ms: NOW_MS, times: 1, firing_since_ms: NOW_MS, firing_times: 1 };
-    for (const issue_key of ["scheduler_unavailable", "redis_sync_failed", "tenant_expiry:t"])
-      await db.insert(alertLog).values({ issue_key, title: "Scheduler unavailable", detail: "cell local", ...row });
+    for (const issue_key of [
+      "scheduler_unavailable",
+      "queue_wait_long:local:m",
+      "redis_sync_failed",
+      "tenant_expiry:t",
+    ])
+      await db.insert(alertLog).values({ issue_key, title: "A title", detail: "cell local", ...row });
+    const entry = { kind: "alert", entity_type: "gateway", name: "A title", detail: "cell local", since: iso(NOW_MS) };
     expect(await attention()).toEqual([
-      {
-        kind: "alert",
-        entity_type: "gateway",
-        entity_id: "scheduler_unavailable",
-        name: "Scheduler unavailable",
-        detail: "cell local",
-        since: iso(NOW_MS),
-      },
+      { ...entry, entity_id: "queue_wait_long:local:m" },
+      { ...entry, entity_id: "scheduler_unavailable" },
     ]);
   });
 
@@ -293,7 +293,7 @@ describe("attention", () => {
     expect({
       status: answer.status,
       kinds: ((await answer.json()) as AttentionItem[]).map(({ kind }) => kind),
-    }).toEqual({ status: 200, kinds: ["cell_unreachable", "alert"] });
+    }).toEqual({ status: 200, kinds: ["cell_unreachable", "alert", "alert"] });
   });
 });
 

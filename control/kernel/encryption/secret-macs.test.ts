@@ -63,6 +63,13 @@ describe("an export", () => {
         "smtp+starttls://mail.example:587",
         scene.email()["smtp_password"],
       ),
+      mac(
+        "app_settings",
+        "alerts",
+        `channels.${scene.channelId()}.url`,
+        "https://pager.example",
+        scene.channel()["url"],
+      ),
       mac("app_settings", "jobsched", "token", "https://jobs.example", scene.setting("jobsched")["token"]),
     ];
     const sorted = (macs: readonly object[] = []): string[] => macs.map((entry) => JSON.stringify(entry)).sort();
@@ -108,12 +115,13 @@ describe("a restore", () => {
       hkdfSync("sha256", Buffer.from(newEncryptionKey(), "base64"), "", "gateway-backup", 32),
     );
     for (const entry of scene.file.data.macs ?? []) entry.mac = createHmac("sha256", foreign).update("x").digest("hex");
-    expect((await scene.restored(scene.file)).warnings).toHaveLength(7);
+    expect((await scene.restored(scene.file)).warnings).toHaveLength(8);
     expect(await scene.held()).toMatchObject({
       model: gone,
       own: gone,
       mcp: gone,
       webhook: gone,
+      channel: gone,
       mail: gone,
       token: gone,
     });

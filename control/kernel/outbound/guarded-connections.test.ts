@@ -78,8 +78,7 @@ it.each(BLOCKED)("connects mail to no address that is always blocked, however it
     recipients: ["c@d"],
     starttls: false,
   };
-  expect(await sendMail(email, null, { issueKey: "k", title: "t", detail: "d", consoleUrl: null })).toEqual({
-    channel: "email",
+  expect(await sendMail(email, null, { issueKey: "k", title: "t", detail: "d", repeats: 0, consoleUrl: null })).toEqual({
     ok: false,
     detail: "address blocked",
   });

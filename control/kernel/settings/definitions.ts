@@ -17,10 +17,10 @@ export const alertsSetting: Setting<AlertsValue> = {
   name: "alerts",
   action: "set_alert_settings",
   schema: alertsValueSchema,
-  secrets: ["slack_webhook_url", "email.smtp_password"],
-  sealed: ["slack_webhook_url", "email.smtp_password"],
+  secrets: ["slack_webhook_url", "email.smtp_password", "channels.*.url"],
+  sealed: ["slack_webhook_url", "email.smtp_password", "channels.*.url"],
   originOf: ({ email }, field, secret) => {
-    if (field === "slack_webhook_url") return originOf(secret);
+    if (field !== "email.smtp_password") return originOf(secret);
     return email === null ? "" : mailOrigin(email);
   },
 };

@@ -23,7 +23,7 @@ export interface Setting<Value extends object> {
   readonly action: string;
   /** The stored shape. Its defaults are the value of a setting that was never saved. */
   readonly schema: z.ZodType<Value>;
-  /** Dotted names of the fields whose values the audit log does not show. */
+  /** Dotted names of the fields whose values the audit log does not show; `*`: every entry of a map. */
   readonly secrets: readonly string[];
   /** Those secrets that are stored sealed. */
   readonly sealed: readonly string[];
@@ -122,11 +122,12 @@ async function saveSetting<Value extends object, Body extends object>(
       .values({ key: setting.name, ...row })
       .onConflictDoUpdate({ target: appSettings.key, set: row });
     const warnings = rule.warnings?.(body, before, value) ?? [];
+    const [old, fresh] = dottedFields(before, value);
     journal.audit({
       action: setting.action,
       entityType: "settings",
       entityId: setting.name,
-      detail: { ...changedFields(...dottedFields(before, value), setting.secrets), ...auditedWarnings(warnings) },
+      detail: { ...changedFields(old, fresh, fieldsLike(setting.secrets, fresh)), ...auditedWarnings(warnings) },
     });
     if (HOT_SETTINGS.some((name) => name === setting.name)) journal.settingChanged(setting.name);
     return { value, rev: journal.rev, saved: true, warnings };
@@ -167,6 +168,14 @@ export function dottedFields(before: object, after: object): [Fields, Fields] {
   const names = Object.keys({ ...old, ...fresh });
   const complete = (fields: Fields): Fields => Object.fromEntries(names.map((name) => [name, fields[name] ?? null]));
   return [complete(old), complete(fresh)];
+}
+
+/** The dotted names of the fields of a value that have one of these names, in which `*` is every entry of a map. */
+export function fieldsLike(names: readonly string[], value: object): readonly string[] {
+  const steps = names.map((name) => name.split("."));
+  const isNamed = (field: readonly string[]): boolean =>
+    steps.some((name) => name.length === field.length && name.every((step, at) => step === "*" || step === field[at]));
+  return Object.keys(flatten(value)).filter((field) => isNamed(field.split(".")));
 }
 
 function flatten(value: object, prefix = ""): Fields {

@@ -1,35 +1,64 @@
 /**
- * Where operational alerts are sent: a chat webhook and email (docs/rules/settings.md#alerts). The webhook's URL and the
- * mail password are secrets: stored sealed, shown as booleans.
+ * Where operational alerts are sent: the first webhook, the mail server with the first list of recipients, and further channels
+ * (docs/rules/settings.md#alerts). URLs of webhooks and the mail password are secrets: stored sealed, shown as booleans.
  */
 import * as z from "zod";
+import { SEVERITIES } from "../../catalogues/alerts.ts";
+import { LIMITS } from "../../catalogues/limits.ts";
 import { flag, freeText, mailAddress, requiredText, revField, warningsField, whole } from "../common.ts";
 import { refuseNoUrl } from "../upstream.ts";
+
+/** `slack`: a chat that takes Slack's form; `webhook`: a JSON object for programs; `email`: a list of recipients. */
+export const CHANNEL_TYPES = ["slack", "webhook", "email"] as const;
+export type ChannelType = (typeof CHANNEL_TYPES)[number];
 
 const RECIPIENTS_MAX = 100;
 /** The longest time for which repeats of an alert can be held back. */
 export const MIN_INTERVAL_SECS_MAX = 86_400;
+
+export const minIntervalSecs = whole(0, MIN_INTERVAL_SECS_MAX);
+export const webhookUrl = freeText(4000).superRefine(refuseNoUrl);
+export const recipients = z
+  .array(mailAddress, { error: "must be a list of email addresses" })
+  .min(1, "must name at least one recipient")
+  .max(RECIPIENTS_MAX, `must have at most ${RECIPIENTS_MAX} entries`);
+
+export const channelName = requiredText(100);
 
 const emailFields = {
   smtp_host: requiredText(253).regex(/^[^\s/@]+$/, "must be a host name or an address"),
   smtp_port: whole(1, 65_535),
   username: freeText(320),
   from_address: mailAddress,
-  recipients: z
-    .array(mailAddress, { error: "must be a list of email addresses" })
-    .min(1, "must name at least one recipient")
-    .max(RECIPIENTS_MAX, `must have at most ${RECIPIENTS_MAX} entries`),
+  recipients,
   starttls: flag,
 };
-const minIntervalSecs = whole(0, MIN_INTERVAL_SECS_MAX);
 
 const emailValue = z.object({ ...emailFields, smtp_password: z.string().nullable() });
+
+/** A channel as it is stored, with a sealed URL. Kinds that this version does not know are kept. */
+const channelValueSchema = z.object({
+  name: channelName,
+  type: z.enum(CHANNEL_TYPES),
+  url: z.string().nullable().default(null),
+  recipients: z.array(mailAddress).default([]),
+  min_severity: z.enum(SEVERITIES).default("info"),
+  kinds: z.array(z.string()).default([]),
+  min_interval_secs: minIntervalSecs.nullable().default(null),
+  enabled: z.boolean().default(true),
+});
+export type ChannelValue = z.infer<typeof channelValueSchema>;
 
 /** The stored value, with sealed secrets. */
 export const alertsValueSchema = z.object({
   slack_webhook_url: z.string().nullable().default(null),
   min_interval_secs: minIntervalSecs.default(300),
   email: emailValue.nullable().default(null),
+  /** By id. Those of the first two channels have no address: it is above. */
+  channels: z
+    .record(z.string().regex(/^[a-z0-9-]{1,64}$/, "must be the id of a channel"), channelValueSchema)
+    .refine((channels) => Object.keys(channels).length <= LIMITS.alertChannels, "has too many channels")
+    .default({}),
 });
 export type AlertsValue = z.infer<typeof alertsValueSchema>;
 export type EmailValue = z.infer<typeof emailValue>;
@@ -41,7 +70,7 @@ const emailBody = z.object(
     ...emailFields,
     smtp_password: secret.nullable().optional(),
     clear_smtp_password: flag,
-    recipients: emailFields.recipients.transform((items) => [...new Set(items)]),
+    recipients: recipients.transform((items) => [...new Set(items)]),
   },
   { error: "must be email settings or null" },
 );
@@ -49,7 +78,7 @@ const emailBody = z.object(
 /** PUT /settings/alerts: what is omitted keeps its value, secrets too; `email: null` turns email off. */
 export const alertsBodySchema = z
   .object({
-    slack_webhook_url: secret.superRefine(refuseNoUrl).nullable().optional(),
+    slack_webhook_url: webhookUrl.nullable().optional(),
     clear_slack_webhook: flag.optional(),
     min_interval_secs: minIntervalSecs.optional(),
     email: emailBody.partial().nullable().optional(),
@@ -69,12 +98,15 @@ export const alertsSchema = z
   .meta({ id: "Alerts" });
 export type Alerts = z.infer<typeof alertsSchema>;
 
-/** The outcome of a test alert on one channel. */
-const channelResultSchema = z.object({
-  channel: z.enum(["slack", "email"]),
-  ok: z.boolean(),
-  detail: z.string(),
-});
+/** The outcome of a message on one channel. */
+export const channelResultSchema = z
+  .object({
+    channel: z.string().meta({ description: "ID of the channel" }),
+    name: z.string(),
+    ok: z.boolean(),
+    detail: z.string(),
+  })
+  .meta({ id: "AlertChannelResult" });
 export type ChannelResult = z.infer<typeof channelResultSchema>;
 
 /** POST /settings/alerts/test */

@@ -38,6 +38,9 @@ interface Shot {
 
 const SHOTS: readonly Shot[] = [
   { name: "overview", title: "Overview: must I act now?", path: () => "/" },
+  { name: "alerts", title: "Alerts: what is wrong, and what to do", path: () => "/alerts" },
+  { name: "alerts-history", title: "Alerts: the last 30 days", path: () => "/alerts?tab=history" },
+  { name: "alerts-channels", title: "Alerts: who is told of which", path: () => "/alerts?tab=channels" },
   { name: "fairshare", title: "Fairshare: who waits, and why", path: () => "/fairshare" },
   { name: "logs", title: "Logs: what was slow or refused, and why", path: () => "/logs" },
   { name: "models", title: "Models: which serve, and how well", path: () => "/models" },

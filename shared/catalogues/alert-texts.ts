@@ -2,7 +2,7 @@
  * What each alert of the gateway means and what to do, for docs/reference/alerts.md: the steps that a message, the console and
  * `gateway doctor` lead to. Texts are Markdown; a link to `docs/` is written from the root of the repository.
  */
-import type { AlertKey } from "../../shared/catalogues/alerts.ts";
+import type { AlertKey } from "./alerts.ts";
 
 /** The subjects of alerts, in the order of the page. */
 type AlertSubject =

@@ -1,0 +1,116 @@
+/** What is wrong now, and what to do about each. */
+import { useQuery } from "@tanstack/react-query";
+import type { Records } from "../../data/api.ts";
+import { read } from "../../data/reads.ts";
+import { explainAlert } from "../../explain/explain-alert.ts";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
+import { TargetLink } from "../../links/target-link.tsx";
+import { alertsTexts } from "../../messages/en/alerts.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatInstant, instantOf } from "../../time/instants.ts";
+import { Age } from "../../time/use-clock.tsx";
+import { useZone } from "../../time/zone-context.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Panel, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { MarkBadges, SeverityBadge } from "./alert-words.tsx";
+
+const text = texts("alerts", alertsTexts);
+const EVERY_MS = 10_000;
+
+type Firing = Records["FiringAlert"];
+type Mark = Records["AlertMark"];
+
+export function ActiveTab({
+  openKey,
+  onOpen,
+}: {
+  readonly openKey: string | undefined;
+  readonly onOpen: (key: string) => void;
+}) {
+  const overview = useQuery(read("/api/v1/alerts", {}, { everyMs: EVERY_MS }));
+  const view = useListView({ rows: overview.data?.firing, columns: COLUMNS });
+  const firing = new Set(overview.data?.firing.map(({ key }) => key));
+  const muted = overview.data?.muted.filter(({ key }) => !firing.has(key)) ?? [];
+  return (
+    <Stack>
+      <ListTable
+        state={overview}
+        view={view}
+        actions={view.choice}
+        title={text("active")}
+        label={text("activeList")}
+        rowKey={({ key }) => key}
+        onOpen={({ key }) => onOpen(key)}
+        openKey={openKey}
+        empty={<Empty title={text("activeNone")}>{text("activeNoneText")}</Empty>}
+      />
+      {muted.length > 0 && <Muted muted={muted} onOpen={onOpen} />}
+    </Stack>
+  );
+}
+
+function Muted({ muted, onOpen }: { readonly muted: readonly Mark[]; readonly onOpen: (key: string) => void }) {
+  const { zone } = useZone();
+  return (
+    <Panel title={text("mutedList")} note={text("mutedListNote")}>
+      <ul>
+        {muted.map(({ key, muted_until, muted_by }) => (
+          <li key={key}>
+            <Button tone="quiet" onClick={() => onOpen(key)}>
+              <bdi>{key}</bdi>
+            </Button>{" "}
+            {text("mutedUntilBy", {
+              instant: formatInstant(zone, instantOf(muted_until), "minute"),
+              who: muted_by ?? "",
+            })}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+const RANKS = { critical: 0, warning: 1, info: 2 } as const;
+
+const COLUMNS: readonly ListColumn<Firing>[] = [
+  {
+    id: "severity",
+    head: text("severity"),
+    sortBy: ({ severity }) => RANKS[severity],
+    cell: ({ severity }) => <SeverityBadge severity={severity} />,
+  },
+  {
+    id: "alert",
+    head: text("alert"),
+    sortBy: ({ title }) => title,
+    cell: ({ title, key }) => <span title={key}>{title}</span>,
+  },
+  {
+    id: "detail",
+    head: text("detail"),
+    isWide: true,
+    cell: ({ detail }) => <bdi title={detail}>{detail}</bdi>,
+  },
+  { id: "since", head: text("since"), sortBy: ({ since }) => since, cell: ({ since }) => <Age at={since} /> },
+  { id: "repeats", head: text("repeats"), isExtra: true, align: "right", cell: ({ repeats }) => repeats },
+  { id: "mark", head: text("mark"), cell: (alert) => <MarkBadges {...alert} isShort /> },
+  {
+    id: "next",
+    head: text("next"),
+    isWide: true,
+    cell: ({ key }) => <span title={explainAlert(key).sentence}>{explainAlert(key).sentence}</span>,
+  },
+  { id: "open", head: "", name: text("open"), cell: (alert) => <Open alert={alert} /> },
+];
+
+function Open({ alert: { key, title } }: { readonly alert: Firing }) {
+  const { link } = explainAlert(key);
+  if (link === null) return null;
+  return (
+    <TargetLink target={link} label={text("openOf", { title })}>
+      {text("open")}
+    </TargetLink>
+  );
+}
