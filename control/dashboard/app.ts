@@ -22,6 +22,7 @@ import { parse } from "../kernel/parse.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
 import { userRecord } from "../users/user-record.ts";
 import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
+import { ConsoleKeys } from "./console-keys.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
@@ -80,7 +81,8 @@ export function createDashboard(options: DashboardOptions): Hono {
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
   const open = new OpenCalls();
-  const relay = new Relay({ baseUrl: env.proxyOwnUrl, open, log });
+  const keys = new ConsoleKeys({ ...options, nowMs });
+  const relay = new Relay({ baseUrl: env.proxyOwnUrl, open, keys, log });
   const assistant = new Assistant({
     ...options,
     sessionSecret: env.sessionSecret,
@@ -204,7 +206,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   app.all(`${RELAY}/*`, async (c) => {
     const user = await activeUser(c);
     if (user.role === "user" && user.tenant_id === null) throw new DashboardError("no_tenant");
-    return await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), user.id);
+    return await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), { user, address: addressOf(c) });
   });
 
   app.get("/api/assistant", async (c) => c.json(await assistant.state((await asker(c)).user)));

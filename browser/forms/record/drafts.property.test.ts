@@ -13,7 +13,6 @@ import {
   draftOf,
   emptiedFields,
   errorsOf,
-  numberText,
   serverErrors,
   touchedFields,
 } from "./drafts.ts";
@@ -195,22 +194,5 @@ describe("changesBetween", () => {
     expect(changesBetween(["a", "b", "c"], before, { c: 0, b: { y: [1, 2], x: 1 }, a: 1 })).toEqual([
       { name: "c", before: null, now: 0 },
     ]);
-  });
-
-  it("shows numbers without powers of ten, as far as people read them, and none of another value", () => {
-    expect([6e-7, 0.0000024, 1.25e-9, -3e-8, 0, 5e-324, 1e21].map(numberText)).toEqual([
-      "0.0000006",
-      "0.0000024",
-      "0.00000000125",
-      "-0.00000003",
-      "0",
-      "5e-324",
-      "1e+21",
-    ]);
-    fc.assert(
-      fc.property(fc.double({ noNaN: true }), (value) => {
-        expect(Number(numberText(value))).toBe(value + 0);
-      }),
-    );
   });
 });

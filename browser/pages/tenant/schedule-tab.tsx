@@ -31,7 +31,7 @@ export function ScheduleTab({ tenant }: TenantTabProps) {
           <Facts
             facts={(["active_from", "active_until"] as const).map((name) => [
               fieldLabel(name),
-              valueText(tenant[name], zone),
+              valueText(name, tenant[name], zone),
             ])}
           />
           <WeekGrid windows={tenant.weekly_windows} zone={zone} nowMs={nowMs} />
