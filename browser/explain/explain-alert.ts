@@ -18,7 +18,7 @@ const ALERTS = [
   [/^queue_wait_long:([^:]*):/, "queue", (cell) => pageTarget("/fairshare", { cell })],
   [/^mcp_[a-z0-9_]+:(.*)/, "mcp", toServers],
   [/^guardrails_(?:input|output)(?:_harm)?_(.*)/, "guardrails", (tenant) => tenantTarget(tenant, "guardrails")],
-  [/^stored_objects_forgotten:(.*)/, "objects", (tenant) => tenantTarget(tenant, "profile")],
+  [/^stored_objects_forgotten:(.*)/, "objects", (tenant) => tenantTarget(tenant, "overview")],
   [/^scheduler_unavailable/, "cell", toFairshare],
   [/budget_amount_refused/, "amount", null],
   [/budget_re|term_usage/, "budgetCheck", toFairshare],

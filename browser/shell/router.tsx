@@ -21,6 +21,7 @@ import {
   portalModelsSearch,
   portalUsageSearch,
 } from "../pages/portal/portal-search.ts";
+import { pricesSearch } from "../pages/prices/prices-search.ts";
 import { reportsSearch } from "../pages/reports/reports-search.ts";
 import { statementSearch } from "../pages/reports/statement-search.ts";
 import { serviceSearch } from "../pages/service/service-search.ts";
@@ -213,6 +214,13 @@ const assistant = createRoute({
   component: pagePart(async () => await import("../pages/assistant/assistant-page.tsx"), "AssistantPage"),
 });
 
+const prices = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/prices",
+  validateSearch: pricesSearch,
+  component: pagePart(async () => await import("../pages/prices/prices-page.tsx"), "PricesPage"),
+});
+
 const mcp = createRoute({
   getParentRoute: () => forAdmins,
   path: "/mcp",
@@ -265,6 +273,7 @@ const routeTree = root.addChildren([
       audit,
       assistant,
       mcp,
+      prices,
       settings,
       deployments,
       newDeployment,

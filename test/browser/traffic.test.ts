@@ -64,7 +64,7 @@ it("opens a model and a tenant on their last day: requests, failures, spend, and
     .waitFor();
   await tile("Running now").getByText("0 waiting").waitFor();
   await page.goto(`/models/${minted.model.id}`);
-  await tile("Spend, 24 h").getByText(/^\$\d/).waitFor();
+  await tile("Spend this month").getByText(/^\$\d/).waitFor();
   await tile("Failed, 24 h").getByRole("link").click();
   await page.waitForURL(
     ({ pathname, searchParams }) =>

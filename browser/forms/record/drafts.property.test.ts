@@ -7,15 +7,7 @@ import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { modelReliabilitySchema } from "../../../shared/schema/model.ts";
 import { updateTenantSchema } from "../../../shared/schema/tenant.ts";
 import { changesBetween, rebased, unlessChanged } from "./conflicts.ts";
-import {
-  bodyOf,
-  changedBody,
-  draftOf,
-  emptiedFields,
-  errorsOf,
-  serverErrors,
-  touchedFields,
-} from "./drafts.ts";
+import { bodyOf, changedBody, draftOf, emptiedFields, errorsOf, serverErrors, touchedFields } from "./drafts.ts";
 import { fieldSpecs, objectSpecs, secretSpec, valueSpec } from "./field-specs.ts";
 
 const zone = fc.constantFrom("UTC", "Asia/Kolkata", "America/Los_Angeles", "Atlantis/Nowhere");

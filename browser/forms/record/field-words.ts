@@ -17,7 +17,9 @@ export function fieldLabel(name: string): string {
   if (isText(name)) return text(name);
   const of = perMillionOf(name);
   if (of !== null)
-    return text(of === "token" ? "perMillionTokens" : "perMillionCharacters", { what: wordsOf(name.replace(/_per_\w+$/, "")) });
+    return text(of === "token" ? "perMillionTokens" : "perMillionCharacters", {
+      what: wordsOf(name.replace(/_per_\w+$/, "")),
+    });
   return wordsOf(name);
 }
 

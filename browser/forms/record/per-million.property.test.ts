@@ -1,7 +1,7 @@
 /** Numbers as people read them, and prices for a million: no digit is lost on the way into a control and back. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { draftOf, bodyOf } from "./drafts.ts";
+import { bodyOf, draftOf } from "./drafts.ts";
 import type { FieldSpec } from "./field-specs.ts";
 import { fieldLabel, valueText } from "./field-words.ts";
 import { numberText } from "./number-text.ts";

@@ -22,7 +22,8 @@ export const playgroundTexts = {
   modelFirst: "Choose a model",
   modelFirstText: "Then send a message.",
   ready: "Send a message",
-  readyText: "Requests count, cost and can be refused like those of an application. Each answer shows its cost and time.",
+  readyText:
+    "Requests count, cost and can be refused like those of an application. Each answer shows its cost and time.",
   message: "Message",
   send: "Send",
   sendHint: "Enter sends. Shift+Enter starts a new line.",

@@ -74,6 +74,7 @@ export function ModelsPage() {
           <>
             {view.choice}
             <CsvLink path="/api/v1/models" query={{ q: search.q }} title={text("csvHint")} />
+            <Link to="/prices">{pageText("prices")}</Link>
             <Button tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
               {text("create")}
             </Button>

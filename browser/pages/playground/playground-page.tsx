@@ -112,7 +112,9 @@ export function PlaygroundPage() {
               turn={turn}
               isLast={nth === turns.length - 1}
               onSay={(said, added, before) => say(said, added, before)}
-              onResults={(id, lane, results) => as !== null && playground.giveResults({ ...sending, as }, id, lane, results)}
+              onResults={(id, lane, results) =>
+                as !== null && playground.giveResults({ ...sending, as }, id, lane, results)
+              }
               onRetry={(id, lane) => as !== null && playground.retry({ ...sending, as }, id, lane)}
             />
           ))}
