@@ -6,7 +6,9 @@ import { pageTexts } from "../messages/en/pages.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
 import { Button, IconButton } from "../ui/button.tsx";
+import { applyDensity, DENSITIES, useDensity } from "../ui/density.ts";
 import { SelectField } from "../ui/fields.tsx";
+import { Mark } from "../ui/mark.tsx";
 import { useShortcut } from "../ui/shortcuts.ts";
 import { Notice } from "../ui/states.tsx";
 import classes from "./frame.module.css";
@@ -25,10 +27,13 @@ type Over = "palette" | "shortcuts" | null;
 export function Frame({
   user,
   build,
+  hasDeployments,
   children,
 }: {
   readonly user: SessionUser;
   readonly build: string | null;
+  /** Otherwise the navigation does not lead to them; the search does. */
+  readonly hasDeployments: boolean;
   readonly children: ReactNode;
 }) {
   const [isOpen, setOpen] = useState(false);
@@ -70,6 +75,7 @@ export function Frame({
           </IconButton>
         </span>
         <Link to="/" className={classes["product"]}>
+          <Mark />
           {text("product")}
         </Link>
         <div className={classes["topEnd"]}>
@@ -87,7 +93,7 @@ export function Frame({
       </header>
       {isIn && (
         <nav className={classes["nav"]} aria-label={text("navigation")} data-open={isOpen}>
-          {navigationOf(user.role).map((group) => (
+          {navigationOf(user.role, hasDeployments ? [] : ["/deployments"]).map((group) => (
             <ul key={group[0]?.to}>
               {group.map(({ to, text: id, icon: Icon }) => (
                 <li key={to}>
@@ -122,6 +128,7 @@ export function Frame({
 function Account({ email, onShortcuts }: { readonly email: string; readonly onShortcuts: () => void }) {
   const signOut = useSignOut();
   const [theme, setTheme] = useState(storedTheme);
+  const density = useDensity();
   const id = useId();
   const choose = (chosen: Theme): void => {
     applyTheme(chosen);
@@ -143,6 +150,12 @@ function Account({ email, onShortcuts }: { readonly email: string; readonly onSh
             { value: "light", label: text("themeLight") },
             { value: "dark", label: text("themeDark") },
           ]}
+        />
+        <SelectField
+          label={text("density")}
+          value={density}
+          onChange={(event) => applyDensity(event.target.value === "compact" ? "compact" : "comfortable")}
+          choices={DENSITIES.map((value) => ({ value, label: text(`density_${value}`) }))}
         />
         <Button tone="quiet" popoverTarget={id} popoverTargetAction="hide" onClick={onShortcuts}>
           {text("shortcuts")}

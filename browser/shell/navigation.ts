@@ -69,8 +69,8 @@ const NAVIGATION = [
 
 type Entry = (typeof NAVIGATION)[number][number];
 
-/** What a role can go to, by groups that are set apart; no group is empty. */
-export function navigationOf(role: "admin" | "user"): readonly (readonly Entry[])[] {
-  const mayGo = ({ roles }: NavigationEntry): boolean => roles.includes(role);
+/** What a role can go to, by groups that are set apart; no group is empty. `without`: pages about what is not configured. */
+export function navigationOf(role: "admin" | "user", without: readonly string[] = []): readonly (readonly Entry[])[] {
+  const mayGo = ({ roles, to }: NavigationEntry): boolean => roles.includes(role) && !without.includes(to);
   return NAVIGATION.map((group) => group.filter(mayGo)).filter((group) => group.length > 0);
 }

@@ -9,6 +9,7 @@ import { ApiError } from "../data/api-error.ts";
 import { SESSION_KEY, sessionQuery } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
+import { applyDensity, storedDensity } from "../ui/density.ts";
 import { installPartsAhead } from "./parts-ahead.ts";
 import { consoleRouter } from "./router.tsx";
 import { applyTheme, storedTheme } from "./theme.ts";
@@ -25,6 +26,7 @@ export function startConsole(): void {
   if (root === null) return;
   installPartsAhead();
   applyTheme(storedTheme());
+  applyDensity(storedDensity());
   const onError = (error: unknown): void => {
     if (error instanceof ApiError && ABOUT_USER.has(error.code))
       void queries.invalidateQueries({ queryKey: SESSION_KEY });

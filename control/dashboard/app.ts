@@ -22,6 +22,7 @@ import { parse } from "../kernel/parse.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
 import { userRecord } from "../users/user-record.ts";
 import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
+import { hasDeployments } from "./configured.ts";
 import { ConsoleKeys } from "./console-keys.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
@@ -119,11 +120,13 @@ export function createDashboard(options: DashboardOptions): Hono {
   app.get("/api/session", async (c) => {
     const user = await signedIn(c);
     const isActive = user?.status === "active";
+    const isAdmin = isActive && user.role === "admin";
     return c.json({
       user: user === null ? null : shownUser(user),
       providers: env.providers.map(({ id, name }) => ({ id, name })),
       proxy_base_url: isActive ? env.proxyBaseUrl : null,
-      grafana_url: isActive && user.role === "admin" ? env.grafanaUrl : null,
+      grafana_url: isAdmin ? env.grafanaUrl : null,
+      has_deployments: isAdmin && (await hasDeployments(options)),
       build: assets?.build ?? null,
       now_ms: nowMs(),
     });

@@ -125,7 +125,16 @@ export function ModelsPage() {
               {text("noMatchText")}
             </Empty>
           ) : (
-            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+            <Empty
+              title={text("empty")}
+              action={
+                <Button tone="primary" onClick={() => setCreating(true)}>
+                  {text("createFirst")}
+                </Button>
+              }
+            >
+              {text("emptyText")}
+            </Empty>
           )
         }
       />

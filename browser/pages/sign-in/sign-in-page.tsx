@@ -6,6 +6,7 @@ import { SESSION_KEY, sessionQuery } from "../../data/session.ts";
 import { SignInForm } from "../../forms/sign-in-form.tsx";
 import { shellTexts } from "../../messages/en/shell.ts";
 import { texts } from "../../messages/texts.ts";
+import { Mark } from "../../ui/mark.tsx";
 import { Loaded, Notice } from "../../ui/states.tsx";
 import classes from "./sign-in-page.module.css";
 
@@ -44,6 +45,10 @@ export function SignInPage() {
   return (
     <main className={classes["page"]}>
       <div className={classes["card"]}>
+        <p className={classes["product"]}>
+          <Mark size={32} />
+          {text("product")}
+        </p>
         <h1>{text("signInTitle")}</h1>
         {failure !== undefined && <Notice tone="bad">{text(failure)}</Notice>}
         <Loaded state={session} texts={stateTexts}>
