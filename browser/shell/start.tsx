@@ -20,6 +20,12 @@ const Toasts = lazy(async () => ({ default: (await import("../ui/toasts.tsx")).T
 /** Of an error that tells that the user is no longer what the page takes them for. */
 const ABOUT_USER = new Set(["signed_out", "account_pending", "account_disabled", "no_tenant", "forbidden"]);
 
+/**
+ * What the schema library finds when it is loaded, so that it never makes code of texts (forms/record/no-code-from-texts.ts): of a
+ * page's files, one with schemas can be evaluated before the one that configures the library.
+ */
+Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });
+
 /** Draws the console into the page. */
 export function startConsole(): void {
   const root = document.getElementById("root");

@@ -34,5 +34,6 @@ export function useDensity(): Density {
       return () => listeners.delete(listener);
     },
     () => (document.documentElement.dataset["density"] === "compact" ? "compact" : "comfortable"),
+    () => "comfortable",
   );
 }

@@ -28,7 +28,7 @@ it("compares this month with the same days of the last one, and says when there 
     nothing: spendNote({ ...SPEND, same_days_usd: 0, month_to_date_usd: 0, forecast_usd: 0 }, day),
   }).toEqual({
     more: "+12.5% against 10-01 to 10-29; forecast $9.50",
-    less: "-50.0% against 10-01 to 10-29",
+    less: "-50% against 10-01 to 10-29",
     first: "nothing spent 10-01 to 10-29; forecast $9.50",
     nothing: "nothing spent 10-01 to 10-29",
   });

@@ -48,7 +48,7 @@ export const modelsTexts = {
   edit: "Edit",
   editDone: "Back to overview",
   editNote:
-    "Everything is saved at once. The list above the button shows what will change. Health checks are on the Health tab.",
+    "Everything is saved at once. The list above the button shows what will change.",
   settings: "Settings",
   connection: "Connection",
   reliability: "Reliability",

@@ -31,7 +31,7 @@ const SPECS = [
 ];
 const HEADINGS = {
   name: text("details"),
-  [limits[0] as string]: text("limits"),
+  [limits[0]]: text("limits"),
   weight: text("share"),
   budget_tokens: text("budget"),
   allowed_models: text("allowList"),

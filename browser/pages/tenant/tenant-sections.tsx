@@ -1,5 +1,4 @@
 /** The fields of a tenant by section, and their values. They are changed in one form (edit-tab.tsx). */
-import { RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import type { Records } from "../../data/api.ts";
 import { fieldLabel, valueText } from "../../forms/record/field-words.ts";
 import { Facts } from "../../ui/layout.tsx";
@@ -7,7 +6,8 @@ import { Facts } from "../../ui/layout.tsx";
 export const TENANT_SECTIONS = {
   details: ["name", "description", "organization", "contact", "timezone"],
   limits: [
-    ...RATE_FIELD_NAMES,
+    "requests_per_minute",
+    "tokens_per_minute",
     "max_in_flight",
     "files_bytes",
     "weight",
