@@ -52,7 +52,7 @@ it("lists what every model costs for a million tokens, and leads to where it is 
 it("opens a tenant on its last failures, each with its request", async () => {
   const { gateway, upstream } = fixture;
   const minted = await gateway.mint(upstream.url, "status=500", { health: { checks_enabled: false }, max_retries: 0 });
-  expect((await gateway.chat(minted)).status).toBe(500);
+  expect((await gateway.chat(minted)).status).toBe(502);
   await waitFor(
     async () => await gateway.requestIds(minted.tenant.id),
     (ids) => ids.length === 1,

@@ -50,13 +50,14 @@ export function EditTab({ model }: ModelTabProps) {
   const queries = useQueryClient();
   const servers = useQuery(read("/api/v1/mcp-servers", { params: { query: { limit: "1000" } } }));
   const offered = [...new Set([...(servers.data ?? []).map((server) => server.name), ...model.tool_servers])];
-  const toolServers = choices("tool_servers", offered);
+  // Always choices: a control that became another one while the form is open would count as changed.
+  const specs = SPECS.map((spec) => (spec.name === "tool_servers" ? choices(spec.name, offered) : spec));
   return (
     <Panel title={text("edit")} note={text("editNote")}>
       <RecordForm
         what={text("settings")}
         name={name}
-        specs={offered.length === 0 ? SPECS : SPECS.map((spec) => (spec.name === "tool_servers" ? toolServers : spec))}
+        specs={specs}
         schema={SCHEMA}
         record={flatModel(model)}
         zone={zone}

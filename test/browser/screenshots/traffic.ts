@@ -41,7 +41,6 @@ export async function startTraffic(gateway: Gateway, upstream: TestUpstream) {
       context_window: 131_072,
       input_cost_per_token: 0.000_000_6,
       output_cost_per_token: 0.000_002_4,
-      retry_max_attempts: 1,
     });
   await gateway.must("POST", "/models", {
     model_name: "llama-3.3-70b-long",
