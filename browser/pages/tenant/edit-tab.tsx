@@ -18,19 +18,20 @@ import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { Panel } from "../../ui/layout.tsx";
-import { TENANT_SECTIONS } from "./tenant-sections.tsx";
+import { detailsOf, TENANT_SECTIONS } from "./tenant-sections.tsx";
 import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
 const MINUTE_MS = 60_000;
 const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")];
-const { details, limits, budget, allowList, schedule } = TENANT_SECTIONS;
+const DETAILS = detailsOf(Object.keys(patchTenantSchema.shape));
+const { limits, budget, allowList, schedule } = TENANT_SECTIONS;
 const SPECS = [
-  ...fieldSpecs([...details, ...limits, ...budget, ...allowList, ...schedule], TENANT_FIELDS),
+  ...fieldSpecs([...DETAILS, ...limits, ...budget, ...allowList, ...schedule], TENANT_FIELDS),
   valueSpec("weekly_windows"),
 ];
 const HEADINGS = {
-  name: text("details"),
+  [DETAILS[0] ?? ""]: text("details"),
   [limits[0]]: text("limits"),
   weight: text("share"),
   budget_tokens: text("budget"),

@@ -1,13 +1,15 @@
 /** The fields of a tenant by section, and their values. They are changed in one form (edit-tab.tsx). */
+import { RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import type { Records } from "../../data/api.ts";
 import { fieldLabel, valueText } from "../../forms/record/field-words.ts";
 import { Facts } from "../../ui/layout.tsx";
 
+type Tenant = Records["Tenant"];
+
+/** What has no section is a detail. */
 export const TENANT_SECTIONS = {
-  details: ["name", "description", "organization", "contact", "timezone"],
   limits: [
-    "requests_per_minute",
-    "tokens_per_minute",
+    ...RATE_FIELD_NAMES,
     "max_in_flight",
     "files_bytes",
     "weight",
@@ -26,15 +28,36 @@ export const TENANT_SECTIONS = {
   ],
   allowList: ["allowed_models"],
   schedule: ["active_from", "active_until"],
-} as const satisfies Readonly<Record<string, readonly (keyof Records["Tenant"])[]>>;
+} as const satisfies Readonly<Record<string, readonly (keyof Tenant)[]>>;
+
+/** Fields with a place of their own on the page. */
+const ELSEWHERE = [
+  "id",
+  "status",
+  "weekly_windows",
+  "guardrails_policy",
+  "compression_policy",
+  "created_at",
+  "updated_at",
+  "rev",
+  "warnings",
+];
+const WITH_PLACE: ReadonlySet<string> = new Set([...ELSEWHERE, ...Object.values(TENANT_SECTIONS).flat()]);
+
+/** Those of the fields that are details. */
+export function detailsOf(fields: readonly string[]): readonly string[] {
+  return fields.filter((name) => !WITH_PLACE.has(name));
+}
 
 interface TenantFactsProps {
-  readonly section: keyof typeof TENANT_SECTIONS;
-  readonly tenant: Records["Tenant"];
+  readonly section: keyof typeof TENANT_SECTIONS | "details";
+  readonly tenant: Tenant;
 }
 
 /** What the reader gets to see of a section. */
 export function TenantFacts({ section, tenant }: TenantFactsProps) {
-  const shown = TENANT_SECTIONS[section].filter((name) => Object.hasOwn(tenant, name));
-  return <Facts facts={shown.map((name) => [fieldLabel(name), valueText(name, tenant[name], tenant.timezone)])} />;
+  const values: Readonly<Record<string, unknown>> = tenant;
+  const names = section === "details" ? detailsOf(Object.keys(tenant)) : TENANT_SECTIONS[section];
+  const shown = names.filter((name) => Object.hasOwn(tenant, name));
+  return <Facts facts={shown.map((name) => [fieldLabel(name), valueText(name, values[name], tenant.timezone)])} />;
 }
