@@ -103,7 +103,7 @@ describe.each(THEMES)("colours of the %s theme", (theme) => {
   });
 });
 
-it("are drawn for the dark, not turned around: grounds get lighter towards the reader, states keep their hue", () => {
+it("dark colours: grounds get lighter towards the reader, states keep their hue", () => {
   const lightness = (name: string): number => oklab(token(name, "dark"))[0];
   const [sunken, raised, hover] = ["surface-sunken", "surface-raised", "surface-hover"].map(lightness);
   expect({ isRaised: (raised ?? 0) > (sunken ?? 0), isHover: (hover ?? 0) > (raised ?? 0) }).toEqual({

@@ -67,7 +67,7 @@ afterAll(async () => {
   await testing.close();
 });
 
-it("calls as the tenant that an admin names, with one key of an hour that the admin's name stands beside", async () => {
+it("calls as the tenant that an admin names, with one key for an hour in the admin's name", async () => {
   expect((await call(admin, tenant.id)).status).toBe(200);
   expect((await call(admin, tenant.id, "GET", MODELS)).status).toBe(200);
   const [first, second] = presented;

@@ -11,7 +11,7 @@ const SPEND = {
 };
 const day = (text: string): string => text.slice(5);
 
-it("has a point for each of seven days, also over the end of a month, and 0 where nothing was asked", () => {
+it("has a point for each of seven days, across months, and 0 for days without requests", () => {
   const row = { day: "2026-11-01", requests: 3, failed_requests: 1, cost_usd: 0.5 };
   expect(weekLines([row, { ...row, day: "2026-11-09" }], "2026-10-29")).toEqual({
     requests: [0, 0, 0, 3, 0, 0, 0],
@@ -20,7 +20,7 @@ it("has a point for each of seven days, also over the end of a month, and 0 wher
   });
 });
 
-it("compares this month with the same days of the last one, and says when there is nothing to compare with", () => {
+it("compares this month with the same days of the last one, if these had any spend", () => {
   expect({
     more: spendNote(SPEND, day),
     less: spendNote({ ...SPEND, month_to_date_usd: 4, forecast_usd: null }, day),

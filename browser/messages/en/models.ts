@@ -46,9 +46,9 @@ export const modelsTexts = {
   tabs: "Model sections",
   overview: "Overview",
   edit: "Edit",
+  try: "Open in playground",
   editDone: "Back to overview",
-  editNote:
-    "Everything is saved at once. The list above the button shows what will change.",
+  editNote: "Everything is saved at once. The list above the button shows what will change.",
   settings: "Settings",
   connection: "Connection",
   reliability: "Reliability",

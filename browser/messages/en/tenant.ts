@@ -9,6 +9,7 @@ export const tenantTexts = {
   overview: "Overview",
   edit: "Edit",
   editButton: "Edit",
+  try: "Call as this tenant",
   editDone: "Back to overview",
   editNote:
     "Everything is saved at once. The list above the button shows what will change. Policies are on their own tabs.",

@@ -135,6 +135,11 @@ function ModelParts({ model }: ModelTabProps) {
         actions={
           <>
             {model.enabled ? <HealthBadge status={shownHealth(model, nowMs)} /> : <Badge>{text("off")}</Badge>}
+            {tab !== "edit" && model.model_type === "chat" && (
+              <Link to="/playground" search={{ model: model.model_name }}>
+                {text("try")}
+              </Link>
+            )}
             {tab === "edit" ? (
               <Button onClick={() => open(undefined)}>{text("editDone")}</Button>
             ) : (

@@ -93,6 +93,11 @@ function TenantParts({ tenant }: TenantTabProps) {
         actions={
           <>
             <StatusBadge status={tenant.status} />
+            {isAdmin && tab !== "edit" && (
+              <Link to="/playground" search={{ tenant_id: tenant.id }}>
+                {text("try")}
+              </Link>
+            )}
             {isAdmin &&
               changesOf(tenant).map(({ label, run }) => (
                 <Button key={label} onClick={run}>
