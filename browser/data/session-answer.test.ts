@@ -20,6 +20,7 @@ it("reads what the server says", () => {
     build: "ABC",
     proxy_base_url: "http://localhost:8080",
     grafana_url: "https://grafana.example.org/metrics",
+    has_deployments: false,
   };
   expect(sessionOf(session)).toEqual(session);
   expect(sessionOf({ ...session, grafana_url: "javascript:alert(1)" }).grafana_url).toBeNull();

@@ -1,6 +1,7 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { CircleUserRound, Menu as MenuIcon, Search, X } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
+import { Mark } from "../charts/mark.tsx";
 import type { SessionUser } from "../data/session.ts";
 import { pageTexts } from "../messages/en/pages.ts";
 import { shellTexts } from "../messages/en/shell.ts";
@@ -8,7 +9,6 @@ import { texts } from "../messages/texts.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { applyDensity, DENSITIES, useDensity } from "../ui/density.ts";
 import { SelectField } from "../ui/fields.tsx";
-import { Mark } from "../ui/mark.tsx";
 import { useShortcut } from "../ui/shortcuts.ts";
 import { Notice } from "../ui/states.tsx";
 import classes from "./frame.module.css";

@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from "react";
 
 export const DENSITIES = ["comfortable", "compact"] as const;
-export type Density = (typeof DENSITIES)[number];
+type Density = (typeof DENSITIES)[number];
 
 const KEY = "gateway-density";
 const listeners = new Set<() => void>();

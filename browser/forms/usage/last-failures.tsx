@@ -35,7 +35,7 @@ export function LastFailures({ filter }: { readonly filter: ObjectFilter }) {
                 <li key={row.request_id}>
                   <Badge tone="bad">{row.status_code}</Badge>
                   <TargetLink target={pageTarget("/logs", { ...filter, status: "failed", open: row.request_id })}>
-                    {errorName(row.error_code)}
+                    {row.error_code === "" ? text("upstreamFailed") : errorName(row.error_code)}
                   </TargetLink>
                   <bdi>{"model" in filter ? row.tenant_name : row.model}</bdi>
                   <span className={classes["end"]}>

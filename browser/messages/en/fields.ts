@@ -15,6 +15,7 @@ export const fieldTexts = {
   requests_per_minute_hint: "0: no limit.",
   max_in_flight: "Max concurrency",
   max_in_flight_hint: "Slots in each cell (region). Further requests wait. Empty: no limit.",
+  files_bytes: "File storage (bytes)",
   fairshare_group: "Fairshare group",
   status: "Status",
   synthetic: "Synthetic",

@@ -21,6 +21,7 @@ export const usageTexts = {
   lastFailures: "Last failures",
   allFailures: "All failures",
   failuresFailed: "Could not load the last failures.",
+  upstreamFailed: "Upstream error",
   noFailures: "No failed requests",
   noFailuresText:
     "Requests that the upstream or the gateway failed are listed here. Refusals by limits are not failures.",

@@ -44,7 +44,7 @@ const HEADINGS = Object.fromEntries(
   Object.entries(MODEL_SECTIONS).map(([section, [first]]) => [first, text(section as keyof typeof MODEL_SECTIONS)]),
 );
 
-export function EditTab({ model }: ModelTabProps) {
+export function ModelEditTab({ model }: ModelTabProps) {
   const { id, model_name: name } = model;
   const { zone } = useZone();
   const queries = useQueryClient();

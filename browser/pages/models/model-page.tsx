@@ -31,7 +31,7 @@ type ModelTab = (typeof MODEL_TABS)[number];
 
 /** Each part is loaded when it is opened, at the same time as the model is read. */
 const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<ModelTabProps> }>>> = {
-  overview: async () => ({ default: (await import("./overview-tab.tsx")).OverviewTab }),
+  overview: async () => ({ default: (await import("./overview-tab.tsx")).ModelOverviewTab }),
   connection: async () => {
     import("./endpoints-panel.tsx").catch(() => undefined); // a failure is told where the panel is shown
     return { default: (await import("./connection-tab.tsx")).ConnectionTab };
@@ -44,7 +44,7 @@ const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<Mo
   health: async () => ({ default: (await import("./health-tab.tsx")).HealthTab }),
   usage: async () => ({ default: (await import("./usage-tab.tsx")).ModelUsageTab }),
   history: async () => ({ default: (await import("./history-tab.tsx")).ModelHistoryTab }),
-  edit: async () => ({ default: (await import("./edit-tab.tsx")).EditTab }),
+  edit: async () => ({ default: (await import("./edit-tab.tsx")).ModelEditTab }),
 };
 const PARTS: Readonly<Record<ModelTab, ComponentType<ModelTabProps>>> = {
   overview: lazy(LOADS.overview),

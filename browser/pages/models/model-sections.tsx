@@ -1,7 +1,8 @@
 /** The fields of a model by section, and their values. They are changed in one form (edit-tab.tsx), which has the schemas. */
 import type { patchModelSchema } from "../../../shared/schema/model.ts";
 import type { Records } from "../../data/api.ts";
-import { fieldLabel, valueText } from "../../forms/record/field-words.ts";
+import { factText } from "../../forms/record/fact-text.ts";
+import { fieldLabel } from "../../forms/record/field-words.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Facts } from "../../ui/layout.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
@@ -81,6 +82,6 @@ export function ModelFacts({ section, model }: ModelTabProps & { readonly sectio
   const { zone } = useZone();
   const values: Readonly<Record<string, unknown>> = flatModel(model);
   return (
-    <Facts facts={MODEL_SECTIONS[section].map((name) => [fieldLabel(name), valueText(name, values[name], zone)])} />
+    <Facts facts={MODEL_SECTIONS[section].map((name) => [fieldLabel(name), factText(name, values[name], zone)])} />
   );
 }

@@ -9,7 +9,7 @@ import { ModelTiles } from "./model-tiles.tsx";
 
 const text = texts("models", modelsTexts);
 
-export function OverviewTab({ model }: ModelTabProps) {
+export function ModelOverviewTab({ model }: ModelTabProps) {
   return (
     <Stack>
       <ModelTiles model={model} />

@@ -2,11 +2,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { ownPath } from "../../../shared/network/own-path.ts";
+import { Mark } from "../../charts/mark.tsx";
 import { SESSION_KEY, sessionQuery } from "../../data/session.ts";
 import { SignInForm } from "../../forms/sign-in-form.tsx";
 import { shellTexts } from "../../messages/en/shell.ts";
 import { texts } from "../../messages/texts.ts";
-import { Mark } from "../../ui/mark.tsx";
 import { Loaded, Notice } from "../../ui/states.tsx";
 import classes from "./sign-in-page.module.css";
 

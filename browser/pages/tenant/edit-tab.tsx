@@ -39,7 +39,7 @@ const HEADINGS = {
   active_from: text("term"),
 };
 
-export function EditTab({ tenant }: TenantTabProps) {
+export function TenantEditTab({ tenant }: TenantTabProps) {
   const { id, name, timezone: zone } = tenant;
   const queries = useQueryClient();
   const nowMs = useNow(MINUTE_MS);

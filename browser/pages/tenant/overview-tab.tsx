@@ -10,7 +10,7 @@ import { TenantTiles } from "./tenant-tiles.tsx";
 
 const text = texts("tenant", tenantTexts);
 
-export function OverviewTab({ tenant }: TenantTabProps) {
+export function TenantOverviewTab({ tenant }: TenantTabProps) {
   const usage = useBudgetUsage("tenant", tenant.id);
   return (
     <Stack>

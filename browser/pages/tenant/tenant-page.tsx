@@ -31,7 +31,7 @@ type TenantTab = (typeof TENANT_TABS)[number];
 
 /** Each part is loaded when it is opened. */
 const PARTS: Readonly<Record<TenantTab, ComponentType<TenantTabProps>>> = {
-  overview: lazy(async () => ({ default: (await import("./overview-tab.tsx")).OverviewTab })),
+  overview: lazy(async () => ({ default: (await import("./overview-tab.tsx")).TenantOverviewTab })),
   schedule: lazy(async () => ({ default: (await import("./schedule-tab.tsx")).ScheduleTab })),
   budget: lazy(async () => ({ default: (await import("./budget-tab.tsx")).BudgetTab })),
   models: lazy(async () => ({ default: (await import("./models-tab.tsx")).ModelsTab })),
@@ -40,7 +40,7 @@ const PARTS: Readonly<Record<TenantTab, ComponentType<TenantTabProps>>> = {
   keys: lazy(async () => ({ default: (await import("./keys-tab.tsx")).KeysTab })),
   usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).UsageTab })),
   history: lazy(async () => ({ default: (await import("./history-tab.tsx")).HistoryTab })),
-  edit: lazy(async () => ({ default: (await import("./edit-tab.tsx")).EditTab })),
+  edit: lazy(async () => ({ default: (await import("./edit-tab.tsx")).TenantEditTab })),
 };
 /** What only admins may read, or change. */
 const FOR_ADMINS: ReadonlySet<TenantTab> = new Set(["history", "edit"]);

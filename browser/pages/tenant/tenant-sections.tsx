@@ -1,8 +1,13 @@
 /** The fields of a tenant by section, and their values. They are changed in one form (edit-tab.tsx). */
 import { RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import type { Records } from "../../data/api.ts";
-import { fieldLabel, valueText } from "../../forms/record/field-words.ts";
+import { factText } from "../../forms/record/fact-text.ts";
+import { fieldLabel } from "../../forms/record/field-words.ts";
+import { tenantTexts } from "../../messages/en/tenant.ts";
+import { texts } from "../../messages/texts.ts";
 import { Facts } from "../../ui/layout.tsx";
+
+const text = texts("tenant", tenantTexts);
 
 type Tenant = Records["Tenant"];
 
@@ -59,5 +64,12 @@ export function TenantFacts({ section, tenant }: TenantFactsProps) {
   const values: Readonly<Record<string, unknown>> = tenant;
   const names = section === "details" ? detailsOf(Object.keys(tenant)) : TENANT_SECTIONS[section];
   const shown = names.filter((name) => Object.hasOwn(tenant, name));
-  return <Facts facts={shown.map((name) => [fieldLabel(name), valueText(name, values[name], tenant.timezone)])} />;
+  return <Facts facts={shown.map((name) => [fieldLabel(name), limitText(name, values[name], tenant.timezone)])} />;
+}
+
+/** What limits nothing is no limit, whether that is 0 or null. */
+function limitText(name: string, value: unknown, zone: string): string {
+  const isRate = RATE_FIELD_NAMES.some((rate) => rate === name);
+  if ((isRate && value === 0) || (name === "max_in_flight" && value === null)) return text("noBudget");
+  return factText(name, value, zone);
 }

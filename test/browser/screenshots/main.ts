@@ -28,7 +28,7 @@ const WIDE = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
 const MAX_BYTES = 60_000;
 /** Of the pictures, 0 to 1. */
-const QUALITY = 0.72;
+const QUALITY = 0.5;
 /** Live pages read again all the time: what is shown once nothing has been asked for this long is the page. */
 const QUIET_MS = 700;
 
