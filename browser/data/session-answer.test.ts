@@ -25,6 +25,7 @@ it("reads what the server says", () => {
     build: "ABC",
     proxy_base_url: "http://localhost:8080",
     grafana_url: "https://grafana.example.org/metrics",
+    has_deployments: false,
   };
   expect(sessionOf({ ...session, group_providers: ["corp"] })).toEqual({
     ...session,

@@ -35,11 +35,13 @@ export interface Session {
   readonly proxy_base_url: string | null;
   /** A Grafana that has the gateway's dashboard, without a slash at its end; null: there is none for this person. */
   readonly grafana_url: string | null;
+  /** A job scheduler, or something that it should run, is configured; or nobody knows. */
+  readonly has_deployments: boolean;
 }
 
 /** The session of an answer. Throws ApiError `not_understood`. */
 export function sessionOf(body: unknown): Session {
-  const { user, providers, group_providers, build, proxy_base_url, grafana_url } = fieldsOf(body);
+  const { user, providers, group_providers, build, proxy_base_url, grafana_url, has_deployments } = fieldsOf(body);
   const known = userOf(user);
   if ((user !== null && known === null) || !Array.isArray(providers)) throw notUnderstood(200);
   return {
@@ -49,6 +51,7 @@ export function sessionOf(body: unknown): Session {
     build: textOf(build),
     proxy_base_url: textOf(proxy_base_url),
     grafana_url: webAddressOf(grafana_url),
+    has_deployments: has_deployments !== false,
   };
 }
 

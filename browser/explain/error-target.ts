@@ -5,22 +5,22 @@ import { isErrorCode } from "./explain-error.ts";
 import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 /** A tab of the tenant's page, or what to look at elsewhere. */
-type Place = "profile" | "schedule" | "budget" | "models" | "guardrails" | "key" | "fairshare" | "model";
+type Place = "overview" | "schedule" | "budget" | "models" | "guardrails" | "key" | "fairshare" | "model";
 
 /** Errors that end on a page of the console. Of the others some end at the client, and some have no page. */
 const PLACES: Partial<Record<ErrorCode, Place>> = {
   request_blocked: "guardrails",
   response_blocked: "guardrails",
   content_policy_unavailable: "guardrails",
-  tenant_not_active: "profile",
+  tenant_not_active: "overview",
   tenant_not_started: "schedule",
   tenant_expired: "schedule",
   outside_access_window: "schedule",
   tenant_budget_exhausted: "budget",
   end_user_budget_exhausted: "budget",
-  request_larger_than_quota: "profile",
-  token_budget_exceeded: "profile",
-  request_rate_exceeded: "profile",
+  request_larger_than_quota: "overview",
+  token_budget_exceeded: "overview",
+  request_rate_exceeded: "overview",
   model_not_permitted: "models",
   api_key_disabled: "key",
   api_key_expired: "key",

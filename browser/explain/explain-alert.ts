@@ -30,7 +30,7 @@ const ALERTS = [
   [/^queue_wait_long:([^:]*):/, "alert_queue", (cell) => pageTarget("/fairshare", { cell })],
   [/^mcp_[a-z0-9_]+:(.*)/, "alert_mcp", toServers],
   [/^guardrails_(?:input|output)(?:_harm)?_(.*)/, "alert_guardrails", (tenant) => tenantTarget(tenant, "guardrails")],
-  [/^stored_objects_forgotten:(.*)/, "alert_objects", (tenant) => tenantTarget(tenant, "profile")],
+  [/^stored_objects_forgotten:(.*)/, "alert_objects", (tenant) => tenantTarget(tenant, "overview")],
   [/^scheduler_unavailable/, "alert_cell", toFairshare],
   [/budget_amount_refused/, "alert_amount", null],
   [/budget_re|term_usage/, "alert_budgetCheck", toFairshare],

@@ -170,7 +170,7 @@ function phaseAdvice({ id }: Phase, row: ExplainedRow, viewer: Viewer): Advice {
     }
     case "gateway": {
       const isRetrying = measured(row.attempts) > 1;
-      const link = isRetrying ? modelRequests(row) : tenantTarget(row.tenant_id, "profile");
+      const link = isRetrying ? modelRequests(row) : tenantTarget(row.tenant_id, "overview");
       return { text: text(isRetrying ? "fix_gateway_attempts" : "fix_gateway"), link };
     }
     case "first_token":

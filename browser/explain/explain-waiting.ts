@@ -32,7 +32,7 @@ function linkOf(reason: WaitingQueue["reason"], tenantId: string, model: string)
   switch (reason) {
     case "tenant_cap":
     case "tenant_share":
-      return tenantTarget(tenantId, "profile");
+      return tenantTarget(tenantId, "overview");
     case "budget":
       return tenantTarget(tenantId, "budget");
     case "model_cap":

@@ -1,11 +1,13 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { CircleUserRound, Menu as MenuIcon, Search, X } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
+import { Mark } from "../charts/mark.tsx";
 import type { SessionUser } from "../data/session.ts";
 import { pageTexts } from "../messages/en/pages.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
 import { Button, IconButton } from "../ui/button.tsx";
+import { applyDensity, DENSITIES, useDensity } from "../ui/density.ts";
 import { SelectField } from "../ui/fields.tsx";
 import { useShortcut } from "../ui/shortcuts.ts";
 import { Notice } from "../ui/states.tsx";
@@ -27,10 +29,13 @@ type Over = "palette" | "shortcuts" | "sessions" | null;
 export function Frame({
   user,
   build,
+  hasDeployments,
   children,
 }: {
   readonly user: SessionUser;
   readonly build: string | null;
+  /** Otherwise the navigation does not lead to them; the search does. */
+  readonly hasDeployments: boolean;
   readonly children: ReactNode;
 }) {
   const [isOpen, setOpen] = useState(false);
@@ -72,6 +77,7 @@ export function Frame({
           </IconButton>
         </span>
         <Link to="/" className={classes["product"]}>
+          <Mark />
           {text("product")}
         </Link>
         <div className={classes["topEnd"]}>
@@ -98,7 +104,7 @@ export function Frame({
       </header>
       {isIn && (
         <nav className={classes["nav"]} aria-label={text("navigation")} data-open={isOpen}>
-          {navigationOf(user).map((group) => (
+          {navigationOf(user, hasDeployments ? [] : ["/deployments"]).map((group) => (
             <ul key={group[0]?.to}>
               {group.map(({ to, text: id, icon: Icon }) => (
                 <li key={to}>
@@ -142,6 +148,7 @@ function Account({
 }) {
   const signOut = useSignOut();
   const [theme, setTheme] = useState(storedTheme);
+  const density = useDensity();
   const id = useId();
   const choose = (chosen: Theme): void => {
     applyTheme(chosen);
@@ -163,6 +170,12 @@ function Account({
             { value: "light", label: text("themeLight") },
             { value: "dark", label: text("themeDark") },
           ]}
+        />
+        <SelectField
+          label={text("density")}
+          value={density}
+          onChange={(event) => applyDensity(event.target.value === "compact" ? "compact" : "comfortable")}
+          choices={DENSITIES.map((value) => ({ value, label: text(`density_${value}`) }))}
         />
         <Button tone="quiet" popoverTarget={id} popoverTargetAction="hide" onClick={onShortcuts}>
           {text("shortcuts")}

@@ -20,6 +20,11 @@ it("leads a tenant's people to every page of theirs", () => {
   ]);
 });
 
+it("leaves out pages about what is not configured", () => {
+  const paths = navigationOf("admin", ["/deployments"]).flatMap((group) => group.map(({ to }) => to));
+  expect(pathsOf("admin").filter((path) => !paths.includes(path))).toEqual(["/deployments"]);
+});
+
 it("leads admins to everything but the portal", () => {
   expect(pathsOf("admin")).toContain("/reports");
   expect(pathsOf("admin").filter((path) => path.startsWith("/portal"))).toEqual([]);

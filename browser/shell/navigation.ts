@@ -78,9 +78,12 @@ interface Viewer {
 
 type Entry = (typeof NAVIGATION)[number][number];
 
-/** What a person can go to, by groups that are set apart; no group is empty. */
-export function navigationOf({ role, isReadOnly }: Viewer): readonly (readonly Entry[])[] {
-  const mayGo = ({ roles, writes }: NavigationEntry): boolean =>
-    roles.includes(role) && !(isReadOnly && writes === true);
+/** What a person can go to, by groups that are set apart; no group is empty. `without`: pages about what is not configured. */
+export function navigationOf(
+  { role, isReadOnly }: Viewer,
+  without: readonly string[] = [],
+): readonly (readonly Entry[])[] {
+  const mayGo = ({ roles, writes, to }: NavigationEntry): boolean =>
+    roles.includes(role) && !(isReadOnly && writes === true) && !without.includes(to);
   return NAVIGATION.map((group) => group.filter(mayGo)).filter((group) => group.length > 0);
 }

@@ -28,6 +28,7 @@ import {
   portalModelsSearch,
   portalUsageSearch,
 } from "../pages/portal/portal-search.ts";
+import { pricesSearch } from "../pages/prices/prices-search.ts";
 import { reportsSearch } from "../pages/reports/reports-search.ts";
 import { statementSearch } from "../pages/reports/statement-search.ts";
 import { serviceSearch } from "../pages/service/service-search.ts";
@@ -229,6 +230,13 @@ const assistant = createRoute({
   component: pagePart(async () => await import("../pages/assistant/assistant-page.tsx"), "AssistantPage"),
 });
 
+const prices = createRoute({
+  getParentRoute: () => forAdmins,
+  path: "/prices",
+  validateSearch: pricesSearch,
+  component: pagePart(async () => await import("../pages/prices/prices-page.tsx"), "PricesPage"),
+});
+
 const mcp = createRoute({
   getParentRoute: () => forAdmins,
   path: "/mcp",
@@ -282,6 +290,7 @@ const routeTree = root.addChildren([
       audit,
       assistant,
       mcp,
+      prices,
       settings,
       deployments,
       newDeployment,

@@ -51,7 +51,7 @@ export function SignedIn() {
     <CurrentUser value={shown}>
       <ReadOnly value={shown.isReadOnly}>
         <AskingBeforeLoss>
-          <Frame user={shown} build={session.data.build}>
+          <Frame user={shown} build={session.data.build} hasDeployments={session.data.has_deployments}>
             <Admitted user={shown} />
           </Frame>
           <Suspense fallback={null}>{user === null && <SessionEnded session={session.data} />}</Suspense>

@@ -9,6 +9,7 @@ import { ApiError } from "../data/api-error.ts";
 import { SESSION_KEY, sessionQuery } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
+import { applyDensity, storedDensity } from "../ui/density.ts";
 import { installPartsAhead } from "./parts-ahead.ts";
 import { consoleRouter } from "./router.tsx";
 import { applyTheme, storedTheme } from "./theme.ts";
@@ -19,12 +20,19 @@ const Toasts = lazy(async () => ({ default: (await import("../ui/toasts.tsx")).T
 /** Of an error that tells that the user is no longer what the page takes them for. */
 const ABOUT_USER = new Set(["signed_out", "account_pending", "account_disabled", "no_tenant", "forbidden"]);
 
+/**
+ * What the schema library finds when it is loaded, so that it never makes code of texts (forms/record/no-code-from-texts.ts): of a
+ * page's files, one with schemas can be evaluated before the one that configures the library.
+ */
+Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });
+
 /** Draws the console into the page. */
 export function startConsole(): void {
   const root = document.getElementById("root");
   if (root === null) return;
   installPartsAhead();
   applyTheme(storedTheme());
+  applyDensity(storedDensity());
   const onError = (error: unknown): void => {
     if (error instanceof ApiError && ABOUT_USER.has(error.code))
       void queries.invalidateQueries({ queryKey: SESSION_KEY });

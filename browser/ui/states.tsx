@@ -1,6 +1,7 @@
 import { AlertTriangle, RotateCw } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "./button.tsx";
+import { StateIcon } from "./state-icon.tsx";
 import classes from "./states.module.css";
 
 const LOADING_AFTER_MS = 200;
@@ -100,7 +101,7 @@ export function Failure({ title, error, retryLabel, onRetry, isRetrying = false 
   );
 }
 
-/** Nothing is there yet: what belongs here, and the one thing to do. */
+/** Nothing is there yet: what belongs here, what it is good for, and the first step as a button or link. */
 export function Empty({
   title,
   children,
@@ -112,6 +113,11 @@ export function Empty({
 }) {
   return (
     <div className={classes["empty"]}>
+      <svg width="40" height="40" viewBox="0 0 40 40" aria-hidden="true">
+        <rect x="4" y="8" width="32" height="7" rx="2" />
+        <rect x="4" y="18" width="32" height="7" rx="2" />
+        <path d="M4 31.5h20M30 27v9M25.5 31.5h9" />
+      </svg>
       <h3>{title}</h3>
       {children !== undefined && <p>{children}</p>}
       {action}
@@ -129,6 +135,7 @@ export function Notice({
 }) {
   return (
     <div className={classes["notice"]} data-tone={tone} role={tone === "bad" ? "alert" : "status"}>
+      <StateIcon tone={tone} size={16} />
       {children}
     </div>
   );

@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { classNames } from "./class-names.ts";
+import { useDensity } from "./density.ts";
 import { useShortcut } from "./shortcuts.ts";
 import classes from "./table.module.css";
 
@@ -49,8 +50,9 @@ export interface TableProps<T> {
   readonly empty?: ReactNode;
 }
 
-const ROW_PX = 37;
-const HEAD_PX = 36;
+/** As tokens.css has them. */
+const ROW_PX = { comfortable: 37, compact: 29 } as const;
+const HEAD_PX = { comfortable: 36, compact: 30 } as const;
 /** Shorter lists are drawn whole, as high as they are. */
 const VIRTUAL_FROM = 40;
 const OVERSCAN = 8;
@@ -86,14 +88,17 @@ export function Table<T>({
     [rows, rowKey, chosenKey],
   );
   const isVirtual = !isWhole && rows.length >= VIRTUAL_FROM;
+  const density = useDensity();
   const virtual = useVirtualizer({
     count: isVirtual ? rows.length : 0,
     getScrollElement: () => box.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => ROW_PX[density],
     overscan: OVERSCAN,
-    scrollPaddingStart: HEAD_PX,
-    initialRect: { width: 0, height: 20 * ROW_PX },
+    scrollPaddingStart: HEAD_PX[density],
+    initialRect: { width: 0, height: 20 * ROW_PX[density] },
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: heights that were measured are of the other density
+  useEffect(() => virtual.measure(), [virtual, density]);
   const seen = virtual.getVirtualItems();
   const first = isVirtual ? (seen[0]?.index ?? 0) : 0;
   const last = isVirtual ? (seen.at(-1)?.index ?? -1) : rows.length - 1;

@@ -25,6 +25,7 @@ const FOR_THE_TOKEN: Readonly<Record<string, string>> = {
   "PATCH /replicas/{id}": "the provisioner reports by it",
   "POST /models/{id}/replicas": "jobs are submitted by the provisioner, and others' come from scripts",
   "POST /assistant/key": "the console's server makes the key of its assistant itself",
+  "POST /tenants/{id}/console-key": "the console's server makes the keys of its playground itself",
   "GET /health": "the console's server asks it itself",
   "GET /openapi.json": "it is a document for programs",
 };

@@ -127,6 +127,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/settings/jobsched/resolved", null],
   ["GET", "/api/v1/settings/compressor", null],
   ["POST", "/api/v1/assistant/key", null],
+  ["POST", `/api/v1/tenants/${ABSENT}/console-key`, null],
   ["GET", "/api/v1/benchmarks", null],
   ["POST", "/api/v1/benchmarks", { model: "x" }],
   ["GET", `/api/v1/benchmarks/${ABSENT}`, null],

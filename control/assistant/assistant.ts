@@ -21,7 +21,8 @@ import type { Database } from "../db/connect.ts";
 import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
-import { Brain, BrainError, type BrainKeyValue } from "./brain.ts";
+import type { HeldKey } from "../kernel/renewed-key.ts";
+import { Brain, BrainError } from "./brain.ts";
 import { basisOf, effectOf, type Records } from "./effect.ts";
 import { questionSchema } from "./history.ts";
 import type { ApiCall } from "./model-tools.ts";
@@ -283,7 +284,7 @@ export class Assistant {
   }
 
   /** A key of the assistant's tenant, for this process. */
-  async #makeKey(): Promise<BrainKeyValue> {
+  async #makeKey(): Promise<HeldKey> {
     const { management, adminToken } = this.#options;
     const headers = { authorization: `Bearer ${adminToken}`, "x-gateway-audit-actor": "assistant" };
     const response = await management(new Request(`${ORIGIN}/api/v1/assistant/key`, { method: "POST", headers }));

@@ -3,6 +3,7 @@
  * and visible like any other. The key lives in memory and is renewed.
  */
 import { EventReader } from "../../shared/wire/event-reader.ts";
+import { type HeldKey, RenewedKey } from "../kernel/renewed-key.ts";
 import { BrainAnswer, type BrainTurn } from "./brain-answer.ts";
 import type { ModelTool } from "./model-tools.ts";
 
@@ -17,17 +18,11 @@ export class BrainError extends Error {
   }
 }
 
-/** A key of the assistant's tenant. */
-export interface BrainKeyValue {
-  readonly secret: string;
-  readonly expiresAtMs: number;
-}
-
 interface BrainOptions {
   /** The data plane, without a slash at its end. */
   readonly baseUrl: string;
   /** Makes a key; its errors are thrown on. */
-  readonly makeKey: () => Promise<BrainKeyValue>;
+  readonly makeKey: () => Promise<HeldKey>;
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
 }
@@ -41,10 +36,11 @@ const ANSWER_MAX_TOKENS = 4096;
 
 export class Brain {
   readonly #options: BrainOptions;
-  #key: Promise<BrainKeyValue> | null = null;
+  readonly #key: RenewedKey;
 
   constructor(options: BrainOptions) {
     this.#options = options;
+    this.#key = new RenewedKey({ ...options, renewedBeforeMs: RENEWED_BEFORE_MS });
   }
 
   /** One turn of the model. Throws BrainError, also when `signal` ends it, and what making a key throws. */
@@ -59,13 +55,13 @@ export class Brain {
       stream: true,
       max_tokens: ANSWER_MAX_TOKENS,
     });
-    const key = await this.#currentKey();
+    const key = await this.#key.current();
     let response = await this.#send(body, key, signal);
     // The key may have been deleted, or its tenant with it. What an upstream refuses is the upstream's own key.
     if (response.status === 401 && !response.headers.has("x-gateway-upstream-status")) {
       await response.body?.cancel();
-      await this.#forget(key);
-      response = await this.#send(body, await this.#currentKey(), signal);
+      await this.#key.forget(key);
+      response = await this.#send(body, await this.#key.current(), signal);
     }
     if (!response.ok) throw await refusalOf(response);
     try {
@@ -75,7 +71,7 @@ export class Brain {
     }
   }
 
-  async #send(body: string, { secret }: BrainKeyValue, signal: AbortSignal): Promise<Response> {
+  async #send(body: string, { secret }: HeldKey, signal: AbortSignal): Promise<Response> {
     try {
       return await fetch(`${this.#options.baseUrl}/v1/chat/completions`, {
         method: "POST",
@@ -87,32 +83,6 @@ export class Brain {
     } catch {
       throw unreachable();
     }
-  }
-
-  /** Questions that come together share one key, and one making of it. */
-  async #currentKey(): Promise<BrainKeyValue> {
-    const held = this.#key;
-    if (held !== null) {
-      const key = await held;
-      if (key.expiresAtMs - RENEWED_BEFORE_MS > this.#options.nowMs()) return key;
-      if (this.#key === held) this.#key = null;
-    }
-    return await (this.#key ?? this.#newKey());
-  }
-
-  #newKey(): Promise<BrainKeyValue> {
-    const making = this.#options.makeKey();
-    this.#key = making;
-    making.catch(() => {
-      if (this.#key === making) this.#key = null;
-    });
-    return making;
-  }
-
-  /** Has a key made anew, unless another has taken its place already. */
-  async #forget(key: BrainKeyValue): Promise<void> {
-    const held = this.#key;
-    if (held !== null && (await held.catch(() => null)) === key && this.#key === held) this.#key = null;
   }
 }
 

@@ -23,7 +23,7 @@ import { models } from "../db/schema/models.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
 import { fittingFields, SETTINGS } from "../kernel/settings/definitions.ts";
-import { isOfAdmins } from "../tenants/own-tenants.ts";
+import { isKeyOfPeople, isOfAdmins } from "../tenants/own-tenants.ts";
 
 /** A row of the file, or of the database with its dates as texts. */
 export type BackupRow = Readonly<Record<string, unknown>>;
@@ -94,7 +94,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: ["key_hash"],
     name: "key_prefix",
     secrets: [],
-    exported: isOfAdmins(apiKeys.tenant_id),
+    exported: isKeyOfPeople(apiKeys.id, apiKeys.tenant_id),
     refers: { column: "tenant_id", to: tenants.id, what: "tenant" },
     outdates: { kind: "key", columns: ["key_hash", "previous_key_hash"] },
   },

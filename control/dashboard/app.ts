@@ -22,6 +22,8 @@ import { parse } from "../kernel/parse.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
 import type { ConsolePerson } from "../users/person.ts";
 import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
+import { hasDeployments } from "./configured.ts";
+import { ConsoleKeys } from "./console-keys.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
@@ -83,7 +85,8 @@ export function createDashboard(options: DashboardOptions): Hono {
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
   const open = new OpenCalls();
-  const relay = new Relay({ baseUrl: env.proxyOwnUrl, open, log });
+  const keys = new ConsoleKeys({ ...options, nowMs });
+  const relay = new Relay({ baseUrl: env.proxyOwnUrl, open, keys, log });
   const assistant = new Assistant({
     ...options,
     sessionSecret: env.sessionSecret,
@@ -126,6 +129,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     activeUser,
     jsonOf,
     onTooLarge: tooLarge,
+    hasDeployments: async () => await hasDeployments(options),
   });
 
   app.post(SIGN_IN_PATH, bodyLimit({ maxSize: SIGN_IN_BODY_MAX_BYTES, onError: tooLarge }), async (c) => {
@@ -211,8 +215,8 @@ export function createDashboard(options: DashboardOptions): Hono {
     const { method } = c.req;
     const judge = async (): Promise<ConsolePerson> =>
       mayCall(token === "" ? null : await sessions.personOf(token), method);
-    const { id } = await judge();
-    return whileAllowed(await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), id), judge);
+    const caller = { user: await judge(), address: addressOf(c) };
+    return whileAllowed(await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), caller), judge);
   });
 
   app.get("/api/assistant", async (c) => c.json(await assistant.state((await asker(c)).user)));

@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { MARK_BOX, MARK_COLOR, MARK_PATHS } from "../../shared/console-mark.ts";
 import { FixedFile } from "../api/fixed-file.ts";
 
 /** Where `npm run build` and `npm start` put the console's files. */
@@ -89,7 +90,7 @@ export const NOT_BUILT_PAGE = `<!doctype html>
 `;
 
 const ICON = `data:image/svg+xml,${encodeURIComponent(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M2 14V5l6-4 6 4v9h-4V9H6v5z" fill="#4b6fe0"/></svg>',
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${MARK_BOX}"><rect width="24" height="24" rx="6" fill="${MARK_COLOR}"/><path d="${MARK_PATHS.join("")}" fill="none" stroke="#fff" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"/></svg>`,
 )}`;
 
 function jsonOf(text: string): unknown {

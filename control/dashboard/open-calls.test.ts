@@ -3,12 +3,15 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { UserRow } from "../db/schema/users.ts";
+import { ConsoleKeys } from "./console-keys.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { Relay } from "./relay.ts";
 
 const PERSON_MAX = 32;
 const ALL_MAX = 512;
 const CHAT = "/v1/chat/completions";
+const ABSENT = "00000000-0000-4000-8000-00000000dead";
 const tooMany = { code: "too_many_calls", status: 429, headers: { "retry-after": "1" } };
 
 let relay: Relay;
@@ -22,15 +25,25 @@ const dataPlane = createServer((incoming, response) => {
 beforeAll(async () => {
   await new Promise<void>((resolve) => dataPlane.listen(0, "127.0.0.1", resolve));
   const { port } = dataPlane.address() as AddressInfo;
-  relay = new Relay({ baseUrl: `http://127.0.0.1:${port}`, open: new OpenCalls(), log: pino({ level: "silent" }) });
+  const keys = new ConsoleKeys({
+    adminToken: "",
+    management: async () => new Response(null, { status: 404 }),
+    nowMs: Date.now,
+  });
+  const log = pino({ level: "silent" });
+  relay = new Relay({ baseUrl: `http://127.0.0.1:${port}`, open: new OpenCalls(), keys, log });
 });
 afterAll(() => {
   dataPlane.closeAllConnections();
   dataPlane.close();
 });
 
+const KEY = { authorization: "Bearer pasted" };
 const ask = async (more: RequestInit = {}, path = CHAT, userId = "ann") =>
-  await relay.answer(new Request("http://console.test/", { method: "POST", body: "{}", ...more }), path, userId);
+  await relay.answer(new Request("http://console.test/", { method: "POST", body: "{}", headers: KEY, ...more }), path, {
+    user: { id: userId, email: "ann@example.org", role: "user", tenant_id: ABSENT } as UserRow,
+    address: null,
+  });
 const whole = (response: ServerResponse): void => void response.writeHead(200).end("whole");
 const begun = (response: ServerResponse): void => void response.writeHead(200).write("begun");
 const refused = async (call: Promise<Response>): Promise<unknown> => await call.catch((error: unknown) => error);
@@ -64,11 +77,14 @@ const WAYS: Readonly<Record<string, () => Promise<void>>> = {
     expect(await refused(ask())).toMatchObject({ code: "data_plane_unavailable" });
   },
   "too large": async () => {
-    const headers = { "content-length": String(40 * 1024 * 1024) };
+    const headers = { ...KEY, "content-length": String(40 * 1024 * 1024) };
     expect(await refused(ask({ headers }))).toMatchObject({ code: "request_too_large" });
   },
   "of another path": async () => {
     expect(await refused(ask({}, "/v1/embeddings"))).toMatchObject({ code: "not_found" });
+  },
+  "without a key, of a tenant that is gone": async () => {
+    expect(await refused(ask({ headers: {} }))).toMatchObject({ code: "not_found" });
   },
   "left before the answer": async () => {
     const leaving = new AbortController();

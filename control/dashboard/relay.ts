@@ -1,18 +1,23 @@
 /**
- * The data plane for a browser whose person pastes a key (docs/rules/console.md#relay): chat completions, messages and the list of
- * models, at the one address that the console is configured with. Nothing of a request chooses where it goes. Bytes pass as
- * they come, both ways, and neither they nor the key are kept or logged.
+ * The data plane for a browser (docs/rules/console.md#relay): chat completions, messages and the list of models, at the one address
+ * that the console is configured with, with a key that the person has pasted or with one of the console's own. Nothing of a
+ * request chooses where it goes. Bytes pass as they come, both ways, and neither they nor a key are kept or logged.
  */
 import { Agent, fetch } from "undici";
 import { GatewayError } from "../../shared/errors.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Logger } from "../kernel/log.ts";
+import type { ConsolePerson } from "../users/person.ts";
+import type { ConsoleKeys } from "./console-keys.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { passedOn } from "./passed-on.ts";
 
 /** Every request that is passed on: its method and path below /api/relay. */
 const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/completions", "POST /v1/messages"]);
+
+/** Names the tenant that a person calls as, in a request without a key. */
+const TENANT_HEADER = "x-gateway-tenant";
 
 /** What is passed on of a request, and of an answer. */
 const REQUEST_HEADERS = ["accept", "authorization", "content-type"];
@@ -50,7 +55,14 @@ interface RelayOptions {
   readonly baseUrl: string;
   /** The calls that are under way, of everything that asks models for people. */
   readonly open: OpenCalls;
+  readonly keys: ConsoleKeys;
   readonly log: Logger;
+}
+
+/** Who calls, and from where. */
+interface RelayCaller {
+  readonly user: ConsolePerson;
+  readonly address: string | null;
 }
 
 export class Relay {
@@ -65,15 +77,15 @@ export class Relay {
   /**
    * The data plane's answer to a request of a person; `path` is that below /api/relay, as it stands in the address. Throws
    * GatewayError 404 for every other path or method and 413, DashboardError 429 for too many calls at the same time and 503
-   * when the data plane does not answer.
+   * when the data plane does not answer, and what {@link ConsoleKeys.keyOf} throws for a request without a key.
    */
-  async answer(request: Request, path: string, userId: string): Promise<Response> {
+  async answer(request: Request, path: string, caller: RelayCaller): Promise<Response> {
     if (!ROUTES.has(`${request.method} ${path}`)) throw new GatewayError("not_found");
-    const onOver = this.#options.open.begin(userId);
+    const onOver = this.#options.open.begin(caller.user.id);
     // An answer that nobody begins to read is neither read to its end nor cancelled.
     request.signal.addEventListener("abort", onOver, { once: true });
     try {
-      const answer = await this.#answer(request, path, onOver);
+      const answer = await this.#answer(request, path, { caller, onOver });
       if (answer.body === null) onOver();
       return answer;
     } catch (error) {
@@ -83,7 +95,11 @@ export class Relay {
   }
 
   /** `onOver`: the body of the answer has been read, has broken off, or is not wanted any more. */
-  async #answer(request: Request, path: string, onOver: () => void): Promise<Response> {
+  async #answer(
+    request: Request,
+    path: string,
+    { caller, onOver }: { readonly caller: RelayCaller; readonly onOver: () => void },
+  ): Promise<Response> {
     const { method } = request;
     const body = method === "POST" && request.body !== null ? new BoundedBody(request) : null;
     const headers: Record<string, string> = { "accept-encoding": "identity" };
@@ -91,9 +107,16 @@ export class Relay {
       const value = request.headers.get(name);
       if (value !== null) headers[name] = value;
     }
+    const { user, address } = caller;
+    const own = request.headers.has("authorization")
+      ? null
+      : await this.#options.keys.keyOf(user, address, request.headers.get(TENANT_HEADER));
+    if (own !== null) headers["authorization"] = `Bearer ${own.secret}`;
     const answer = await this.#send(`${this.#options.baseUrl}${path}`, { method, headers, body, request });
     if (answer === null) return new Response(null, { status: CLIENT_GONE });
     const { status } = answer;
+    // The key was deleted or replaced. What an upstream refuses is the upstream's own key.
+    if (status === 401 && !answer.headers.has("x-gateway-upstream-status")) await own?.forget();
     if (status < 300 || status >= 400) {
       const onEnd = (): void => void body?.drop();
       const stream =

@@ -24,11 +24,12 @@ interface SessionRoutes {
   readonly activeUser: (c: Context) => Promise<ConsolePerson>;
   readonly jsonOf: (c: Context) => Promise<unknown>;
   readonly onTooLarge: () => never;
+  readonly hasDeployments: () => Promise<boolean>;
 }
 
 export function sessionRoutes(
   app: Hono,
-  { env, sessions, build, nowMs, signedIn, activeUser, jsonOf, onTooLarge }: SessionRoutes,
+  { env, sessions, build, nowMs, signedIn, activeUser, jsonOf, onTooLarge, hasDeployments }: SessionRoutes,
 ): void {
   app.get("/api/session", async (c) => {
     const user = await signedIn(c);
@@ -41,6 +42,7 @@ export function sessionRoutes(
       group_providers: seesAll ? grouped.map(({ id }) => id) : [],
       proxy_base_url: isActive ? env.proxyBaseUrl : null,
       grafana_url: seesAll ? env.grafanaUrl : null,
+      has_deployments: seesAll && (await hasDeployments()),
       build,
       now_ms: nowMs(),
     });

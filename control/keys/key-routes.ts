@@ -13,6 +13,7 @@ import {
 import type { Access } from "../api/access.ts";
 import { endpoint } from "../api/endpoint.ts";
 import type { Api } from "../api/types.ts";
+import { makeConsoleKey } from "./console-key.ts";
 import { createKey } from "./create-key.ts";
 import { deleteKey } from "./delete-key.ts";
 import { getKey } from "./get-key.ts";
@@ -72,6 +73,19 @@ export function keyRoutes(app: Api): void {
     body: createKeySchema,
     answer: createdKeySchema,
     handler: async ({ ctx, path, body }) => await createKey(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "post",
+    path: "/api/v1/tenants/{id}/console-key",
+    summary: "Create a key for the console's playground, valid for an hour",
+    description:
+      "For the console's server, which calls models as the tenant for the person in `x-gateway-audit-actor`. Removes expired keys of this kind.",
+    tag,
+    access: "token",
+    answer: createdKeySchema,
+    noStore: true,
+    handler: async ({ ctx, path }) => await makeConsoleKey(ctx, path.id),
   });
   endpoint(app, {
     kind: "page",

@@ -1,5 +1,5 @@
 /**
- * Tenants that the gateway makes for itself (docs/rules/assistant.md#model, docs/rules/benchmarks.md#tenant). They belong to a
+ * Tenants and keys that the gateway makes for itself (docs/rules/assistant.md#model, docs/rules/benchmarks.md#tenant). They belong to a
  * gateway, not to its configuration: backups leave them out, and nobody has to look after their keys.
  */
 import { and, ne, type SQL, sql } from "drizzle-orm";
@@ -26,4 +26,12 @@ export async function freeAssistantName(tx: Transaction, coming: readonly string
 /** True for rows of tenants that admins have made; `tenantId`: the column with the tenant. */
 export function isOfAdmins(tenantId: PgColumn): SQL {
   return sql`(${tenantId} <> ${ASSISTANT_TENANT_ID}::uuid AND NOT EXISTS (SELECT 1 FROM benchmarks b WHERE b.tenant_id = ${tenantId}))`;
+}
+
+/** The first characters of the id of every key that the console makes: a random one has them once in 2^68. */
+export const CONSOLE_KEY_ID_START = "00000000-0000-4000-b";
+
+/** True for keys that somebody has made, and looks after: not those of the gateway's own tenants, or of the console. */
+export function isKeyOfPeople(keyId: PgColumn, tenantId: PgColumn): SQL {
+  return sql`(${isOfAdmins(tenantId)} AND NOT starts_with(${keyId}::text, ${CONSOLE_KEY_ID_START}))`;
 }

@@ -79,7 +79,7 @@ const FORMS: readonly Form[] = [
     mine: "7",
     shown: "5",
     stored: 7,
-    make: ofTenant("budget", "budget", "budget_tokens", { budget_tokens: 5, budget_period: "monthly" }),
+    make: ofTenant("edit", "budget", "budget_tokens", { budget_tokens: 5, budget_period: "monthly" }),
   },
   {
     name: "a tenant's models",
@@ -87,7 +87,7 @@ const FORMS: readonly Form[] = [
     mine: "mine",
     shown: "theirs",
     stored: ["mine"],
-    make: ofTenant("models", "allowlist", "allowed_models", { allowed_models: ["theirs"] }),
+    make: ofTenant("edit", "allowlist", "allowed_models", { allowed_models: ["theirs"] }),
   },
   {
     name: "a tenant's hours",
@@ -95,7 +95,7 @@ const FORMS: readonly Form[] = [
     mine: "2031-02-03T04:05:06",
     shown: "2030",
     stored: "2031-02-03T04:05:06.000Z",
-    make: ofTenant("schedule", "schedule", "active_until", { active_until: "2030-01-01T00:00:00Z" }),
+    make: ofTenant("edit", "schedule", "active_until", { active_until: "2030-01-01T00:00:00Z" }),
   },
   {
     name: "a tenant's guardrails",
@@ -153,7 +153,7 @@ const FORMS: readonly Form[] = [
     mine: "700",
     shown: "500",
     stored: 700,
-    make: ofModel("reliability", "/reliability", "retry_backoff_ms", { retry_backoff_ms: 500 }),
+    make: ofModel("edit", "/reliability", "retry_backoff_ms", { retry_backoff_ms: 500 }),
   },
   {
     name: "a model's capacity",
@@ -161,7 +161,7 @@ const FORMS: readonly Form[] = [
     mine: "7",
     shown: "5",
     stored: 7,
-    make: ofModel("capacity", "/capacity", "max_in_flight", { max_in_flight: 5 }),
+    make: ofModel("edit", "/capacity", "max_in_flight", { max_in_flight: 5 }),
   },
   {
     name: "a model's cache",
@@ -169,7 +169,7 @@ const FORMS: readonly Form[] = [
     mine: "70",
     shown: "50",
     stored: 70,
-    make: ofModel("cache", "/cache", "cache_ttl_secs", { cache_enabled: false, cache_ttl_secs: 50 }),
+    make: ofModel("edit", "/cache", "cache_ttl_secs", { cache_enabled: false, cache_ttl_secs: 50 }),
   },
   {
     name: "an endpoint",

@@ -219,12 +219,31 @@ async function pagesOfObjects(): Promise<readonly string[]> {
   const { key } = await make(`/tenants/${tenant.id}/keys`, {});
   const model = await make("/models", { model_name: `paged-${mark}`, health: { checks_enabled: false } });
   return [
-    ...["profile", "schedule", "budget", "models", "guardrails", "compression", "keys", "usage", "history"].map(
-      (tab) => `/tenants/${tenant.id}?tab=${tab}`,
-    ),
-    ...["connection", "reliability", "capacity", "cache", "boons", "guardrails", "health", "usage", "history"].map(
-      (tab) => `/models/${model.id}?tab=${tab}`,
-    ),
+    ...[
+      "overview",
+      "schedule",
+      "budget",
+      "models",
+      "guardrails",
+      "compression",
+      "keys",
+      "usage",
+      "history",
+      "edit",
+    ].map((tab) => `/tenants/${tenant.id}?tab=${tab}`),
+    ...[
+      "overview",
+      "connection",
+      "reliability",
+      "capacity",
+      "cache",
+      "boons",
+      "guardrails",
+      "health",
+      "usage",
+      "history",
+      "edit",
+    ].map((tab) => `/models/${model.id}?tab=${tab}`),
     `/keys?key_id=${key?.id}`,
   ];
 }

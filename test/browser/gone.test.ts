@@ -110,7 +110,7 @@ describe.each<Deleted>([
     name: "a tenant",
     make: async () => {
       const { id } = await newTenant();
-      return { path: `/tenants/${id}`, api: `/tenants/${id}` };
+      return { path: `/tenants/${id}?tab=edit`, api: `/tenants/${id}` };
     },
     shows: field("Organization"),
     words: "was deleted while",
@@ -120,7 +120,7 @@ describe.each<Deleted>([
     name: "a model",
     make: async () => {
       const { id } = await newModel();
-      return { path: `/models/${id}`, api: `/models/${id}` };
+      return { path: `/models/${id}?tab=edit`, api: `/models/${id}` };
     },
     shows: field("Description"),
     words: "was deleted while",

@@ -146,7 +146,7 @@ it.each([
   ["１２", "must be a whole number"],
 ])("a budget of %s tokens is refused at its field, and stays there", async (typed, words) => {
   const { page } = await fixture.open({ as: "admin" });
-  await page.goto(`/tenants/${ids.tenant}?tab=budget`);
+  await page.goto(`/tenants/${ids.tenant}?tab=edit`);
   const field = page.getByLabel("Budget in tokens");
   await field.fill(typed);
   await page.getByRole("button", { name: "Save" }).first().click();
@@ -158,7 +158,7 @@ it.each([
 
 it("a cost beyond what a number can hold is refused at its field", async () => {
   const { page } = await fixture.open({ as: "admin" });
-  await page.goto(`/tenants/${ids.tenant}?tab=budget`);
+  await page.goto(`/tenants/${ids.tenant}?tab=edit`);
   await page.getByLabel("Budget in USD").fill("1e400");
   await page.getByRole("button", { name: "Save" }).first().click();
   await page.getByText("must be a number of at least 0").first().waitFor();

@@ -139,7 +139,7 @@ it("endpoints keep their sorting over a reload and in the CSV, and move in their
       enabled: false,
     });
   const { page, problems } = await console_.open({ as: "admin" });
-  await page.goto(`/models/${model.id}`);
+  await page.goto(`/models/${model.id}?tab=connection`);
   const table = page.getByRole("table", { name: "Endpoints" });
   const weights = async (): Promise<readonly string[]> =>
     await table.locator("tbody tr[data-index] td:nth-child(5)").allInnerTexts();

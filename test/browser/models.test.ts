@@ -35,6 +35,7 @@ describe("a model", () => {
     await dialog.getByText("The upstream could not be reached.").waitFor();
     await dialog.getByRole("button", { name: "Create anyway" }).click();
     await page.getByRole("heading", { level: 1, name }).waitFor();
+    await page.getByRole("tab", { name: "Connection" }).click();
     await page.getByText("An API key is set. It is never shown.").waitFor();
     expect(await page.content()).not.toContain(secret);
 
@@ -62,7 +63,7 @@ describe("a model", () => {
     expect(await order()).toEqual(["one", "three", "two"]);
     const visit = await fixture.open({ as: "admin" });
     const { page } = visit;
-    await page.goto(`/models/${model.model_name}`);
+    await page.goto(`/models/${model.model_name}?tab=connection`);
     await page.getByRole("button", { name: "Move two with the up and down arrow keys" }).press("ArrowUp");
     await page.getByText("two is now number 2").waitFor();
     expect(await order()).toEqual(["one", "two", "three"]);
@@ -97,12 +98,12 @@ describe("a model", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name", { exact: true }).fill(`emptied-${randomUUID()}`);
     await dialog.getByLabel("Base URL").fill(NOWHERE);
-    await dialog.getByLabel("Input cost per token").fill("");
+    await dialog.getByLabel("Input cost (USD per 1M tokens)").fill("");
     await dialog.getByRole("button", { name: "Create model" }).click();
     await dialog.getByRole("alert").filter({ hasText: "Required: an empty value would become the default" }).waitFor();
 
     const model = await newModel({ api_key: `key-${randomUUID()}` });
-    await page.goto(`/models/${model.id}`);
+    await page.goto(`/models/${model.id}?tab=edit`);
     await page.getByLabel("Base URL").first().fill("http://127.0.0.1:10/v1");
     await page.getByRole("button", { name: "Save" }).first().click();
     await page
@@ -115,7 +116,7 @@ describe("a model", () => {
   it("that two admins edit: the second is shown what the first has saved", async () => {
     const model = await newModel({ description: "before" });
     const { page } = await fixture.open({ as: "admin" });
-    await page.goto(`/models/${model.id}`);
+    await page.goto(`/models/${model.id}?tab=edit`);
     await page.getByLabel("Description").fill("mine");
     const body = { upstream_model: model.upstream_model, api_base: `${NOWHERE}/theirs` };
     await fixture.gateway.must("PUT", `/models/${model.id}`, { ...body, description: "theirs" });
@@ -123,7 +124,7 @@ describe("a model", () => {
     await page.getByText("Someone else changed this while you were editing").waitFor();
     await page.getByRole("button", { name: "Keep mine" }).click();
     await page.getByRole("button", { name: "Save" }).first().click();
-    await page.getByText(`Details saved for ${model.model_name}`).waitFor();
+    await page.getByText(`Settings saved for ${model.model_name}`).waitFor();
     const now = await fixture.gateway.must<Model>("GET", `/models/${model.id}`);
     expect(now).toMatchObject({ description: "mine", api_base: body.api_base });
   });
@@ -146,10 +147,20 @@ describe("a model", () => {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByText(words).first().waitFor();
     }
-    await page.getByRole("tab", { name: "Capacity" }).click();
+    await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Max concurrency").fill("4");
-    await page.getByRole("button", { name: "Save" }).first().click();
-    await page.getByText(`Capacity saved for ${model.model_name}`).waitFor();
+    await page.getByLabel("Input cost (USD per 1M tokens)", { exact: true }).fill("0.15");
+    const changes = page.getByRole("region", { name: "What will change" });
+    await changes.getByText("Max concurrency").waitFor();
+    expect((await changes.getByRole("listitem").allInnerTexts()).toSorted()).toEqual([
+      "Input cost (USD per 1M tokens) 0 → 0.15",
+      "Max concurrency – → 4",
+    ]);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText(`Settings saved for ${model.model_name}`).waitFor();
+    expect(await fixture.gateway.must<Model>("GET", `/models/${model.id}`)).toMatchObject({
+      input_cost_per_token: 1.5e-7,
+    });
     await waitFor(
       async () => (await fixture.gateway.must<Model>("GET", `/models/${model.id}`)).max_in_flight,
       (max) => max === 4,

@@ -138,7 +138,11 @@ const PAGES: readonly ListedPage[] = [
     name: "invitations",
     as: "admin",
     path: "/users?tab=invitations",
-    isThere: async ({ page }) => await page.getByText(/No open invitations|Revoke/).first().waitFor(),
+    isThere: async ({ page }) =>
+      await page
+        .getByText(/No open invitations|Revoke/)
+        .first()
+        .waitFor(),
   },
   {
     name: "groups of providers",

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
+import type { AuditEntry } from "../../shared/schema/audit.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { startHttpSink } from "../harness/http-sink.ts";
@@ -273,5 +274,45 @@ describe("the playground", () => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
     expect(await page.evaluate(() => JSON.stringify(Object.entries(sessionStorage)))).not.toContain(minted.secret);
+  });
+});
+
+describe("the playground without a key", () => {
+  it("calls as the tenant that an admin chooses; the audit log names the admin", async () => {
+    const { gateway, upstream } = fixture;
+    const minted = await gateway.mint(upstream.url);
+    const { page, problems } = await fixture.open({ as: "admin" });
+    await page.goto("/playground");
+    await page.getByText("Choose a tenant to call as").waitFor();
+    await page.getByRole("combobox", { name: "Tenant", exact: true }).fill(minted.tenant.name);
+    await page.getByRole("option", { name: minted.tenant.name }).click();
+    await choose(page, "Model", minted);
+    await say(page, `as a tenant ${randomUUID()}`);
+    await answers(page, minted).getByText("Cost").waitFor();
+    const [row] = await waitFor(
+      async () => await gateway.allRows(minted.tenant.id),
+      (rows) => rows.length === 1,
+    );
+    expect(row).toMatchObject({ tenant_id: minted.tenant.id, status_code: 200, key_name: "Console playground" });
+    const [entry] = await gateway.must<AuditEntry[]>("GET", `/audit?entity_id=${row?.key_id}`);
+    expect(entry).toMatchObject({ action: "create_key", actor: fixture.admin.email });
+    expect(
+      await page.evaluate(() => [...Object.values(sessionStorage), ...Object.values(localStorage)].join(" ")),
+    ).not.toContain("sk_");
+    expect(problems()).toEqual([]);
+  });
+
+  it("calls as the own tenant of a user, under its limits", async () => {
+    const { gateway, upstream } = fixture;
+    const { page, tenant } = await fixture.open({ as: "user" });
+    const minted = await gateway.mint(upstream.url);
+    await page.goto("/playground");
+    await choose(page, "Model", minted);
+    await say(page, "first");
+    await answers(page, minted).getByText("Cost").waitFor();
+    await gateway.must("PATCH", `/tenants/${tenant?.id}/status`, { status: "suspended" });
+    await gateway.confirmed("the tenant");
+    await say(page, "second");
+    await answers(page, minted).getByText("403").first().waitFor();
   });
 });

@@ -36,7 +36,7 @@ const clickButton = (name: string) => async (page: Page) =>
 const FORMS: readonly Form[] = [
   {
     name: "a tenant",
-    pathOf: async () => `/tenants/${(await newTenant()).id}`,
+    pathOf: async () => `/tenants/${(await newTenant()).id}?tab=edit`,
     field: "Organization",
     typed: "typed",
     submit: "Save",
@@ -69,7 +69,7 @@ const FORMS: readonly Form[] = [
   },
   {
     name: "a model",
-    pathOf: async () => `/models/${(await newModel()).id}`,
+    pathOf: async () => `/models/${(await newModel()).id}?tab=edit`,
     field: "Description",
     typed: "typed",
     submit: "Save",

@@ -72,7 +72,7 @@ describe("the week of a tenant", () => {
     await fixture.gateway.must("PATCH", `/tenants/${id}/schedule`, { weekly_windows: [sunday] });
     const visit = await fixture.open({ as: "admin" });
     const { page } = visit;
-    await page.goto(`/tenants/${id}?tab=schedule`);
+    await page.goto(`/tenants/${id}?tab=edit`);
     await page.getByRole("grid", { name: "Weekly access windows" }).waitFor();
     await tabTo(page, "Monday 09:00 to 09:30: closed");
     for (const key of ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown"])

@@ -85,7 +85,7 @@ describe("two admins", () => {
   it("who edit one tenant: the second is shown what the first has saved, and loses nothing", async () => {
     const tenant = await newTenant({ organization: "before" });
     const { page } = await fixture.open({ as: "admin" });
-    await page.goto(`/tenants/${tenant.id}`);
+    await page.goto(`/tenants/${tenant.id}?tab=edit`);
     await page.getByLabel("Organization").fill("mine");
     await fixture.gateway.must("PUT", `/tenants/${tenant.id}`, { organization: "theirs" });
     await page.getByRole("button", { name: "Save" }).first().click();
@@ -93,10 +93,10 @@ describe("two admins", () => {
     expect((await tenantNow(tenant)).organization).toBe("theirs");
     await page.getByRole("button", { name: "Keep mine" }).click();
     await page.getByRole("button", { name: "Save" }).first().click();
-    await page.getByText(`Details saved for ${tenant.name}`).waitFor();
+    await page.getByText(`Settings saved for ${tenant.name}`).waitFor();
     expect((await tenantNow(tenant)).organization).toBe("mine");
     await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText(`Details restored for ${tenant.name}`).waitFor();
+    await page.getByText(`Settings restored for ${tenant.name}`).waitFor();
     expect((await tenantNow(tenant)).organization).toBe("theirs");
   });
 });
@@ -108,7 +108,7 @@ it.each(["tenant", "key"])("a cap of a %s that was taken away comes back with it
   const { page } = await fixture.open({ as: "admin" });
   const [path, address] =
     kind === "tenant"
-      ? [`/tenants/${tenant.id}?tab=budget`, `/tenants/${tenant.id}`]
+      ? [`/tenants/${tenant.id}?tab=edit`, `/tenants/${tenant.id}`]
       : [`/keys?key_id=${made.key.id}`, `/keys/${made.key.id}`];
   const now = async () => await fixture.gateway.must<Record<string, unknown>>("GET", address);
   await page.goto(path);
@@ -134,12 +134,14 @@ describe("a tenant", () => {
     await page.goto(`/tenants/${tenant.id}?tab=budget`);
     await page.getByText("Asia/Kolkata (UTC+05:30)").first().waitFor();
     await page.getByText(/Resets 1 \w+ \d{4}, 00:00/).waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Budget in tokens").fill("0");
     await page.getByText("A limit of 0 tokens refuses every new request").waitFor();
     await page.getByRole("button", { name: "Discard" }).click();
+    await page.getByRole("button", { name: "Back to overview" }).click();
     for (const [tab, words] of [
       ["Schedule", "Access is open."],
-      ["Models", "Allowed models"],
+      ["Models", "All models."],
       ["Guardrails", "No policy: nothing is scanned."],
       ["Compression", "No policy: the gateway's settings apply."],
       ["Usage", "By day"],

@@ -11,7 +11,7 @@ it("shows where requests go before and after an endpoint is saved, and keeps the
   const { gateway, upstream } = fixture;
   const minted = await gateway.mint(upstream.url, "plain", { health: { checks_enabled: false } });
   const { page, problems } = await fixture.open({ as: "admin" });
-  await page.goto(`/models/${minted.model.id}`);
+  await page.goto(`/models/${minted.model.id}?tab=connection`);
   await page.getByRole("button", { name: "Add endpoint" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name", { exact: true }).fill("second");
@@ -64,7 +64,7 @@ it("opens a model and a tenant on their last day: requests, failures, spend, and
     .waitFor();
   await tile("Running now").getByText("0 waiting").waitFor();
   await page.goto(`/models/${minted.model.id}`);
-  await tile("Spend, 24 h").getByText(/^\$\d/).waitFor();
+  await tile("Spend this month").getByText(/^\$\d/).waitFor();
   await tile("Failed, 24 h").getByRole("link").click();
   await page.waitForURL(
     ({ pathname, searchParams }) =>

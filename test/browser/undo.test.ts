@@ -36,7 +36,7 @@ describe("an undo", () => {
       health: { checks_enabled: true },
     });
     const { page } = await fixture.open({ as: "admin" });
-    await page.goto(`/models/${id}?tab=reliability`);
+    await page.goto(`/models/${id}?tab=edit`);
     const undo = await save(page, "Wait before a retry (ms)", "700");
     const saved = await must<Model>("GET", `/models/${id}`);
     await must("PUT", `/models/${id}/health/config`, { checks_enabled: true, failure_threshold: 1 });
@@ -55,7 +55,6 @@ describe("an undo", () => {
   it.each([
     {
       name: "a tenant's budget",
-      tab: "budget",
       field: "Budget in tokens",
       mine: "7",
       theirs: { budget_tokens: 5 },
@@ -63,19 +62,18 @@ describe("an undo", () => {
     },
     {
       name: "a tenant's models",
-      tab: "models",
       field: "Allowed models",
       mine: "mine",
       theirs: { allowed_models: ["theirs"] },
       stored: ["theirs"],
     },
   ])("of $name takes it back after a change of another field, and not of its own", async (form) => {
-    const { tab, field, mine, theirs, stored } = form;
+    const { field, mine, theirs, stored } = form;
     const { page } = await fixture.open({ as: "admin" });
     const own = Object.keys(theirs)[0] as keyof Tenant;
     const { id, [own]: before } = await newTenant();
     const now = async () => (await must<Tenant>("GET", `/tenants/${id}`))[own];
-    await page.goto(`/tenants/${id}?tab=${tab}`);
+    await page.goto(`/tenants/${id}?tab=edit`);
     const first = await save(page, field, mine);
     await must("PATCH", `/tenants/${id}`, { weight: 3 });
     await first.click();

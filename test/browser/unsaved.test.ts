@@ -24,9 +24,10 @@ it("a tab, a link, the back button and a reload ask before a form is taken away"
   const { page, problems } = await fixture.open({ as: "admin" });
   await page.goto("/models");
   await page.getByRole("link", { name: model.model_name }).click();
+  await page.getByRole("button", { name: "Edit" }).click();
   const description = page.getByLabel("Description");
   await description.fill("typed");
-  await page.getByRole("tab", { name: "Health" }).click();
+  await page.getByRole("button", { name: "Back to overview" }).click();
   await keep(page);
   await page.getByRole("navigation").getByRole("link", { name: "Tenants" }).click();
   await keep(page);
@@ -44,16 +45,15 @@ it("a tab, a link, the back button and a reload ask before a form is taken away"
   await reloaded;
   expect(await description.inputValue()).toBe("typed");
 
-  // an order of a list leaves the form where it is, and so does a window over it
-  await page.getByRole("button", { name: "Add endpoint" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
-  await page.getByRole("button", { name: "Save" }).first().click();
-  await page.getByText(`Details saved for ${model.model_name}`).waitFor();
-  await page.getByRole("tab", { name: "Health" }).click();
-  await page.getByText("Health checks", { exact: true }).waitFor();
+  // a window over the form leaves it where it is
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText(`Settings saved for ${model.model_name}`).waitFor();
   await page.getByLabel("Check interval (s)").fill("77");
-  await page.getByRole("tab", { name: "Usage" }).click();
+  await page.getByRole("button", { name: "Back to overview" }).click();
   await question(page).getByRole("button", { name: "Discard" }).click();
+  await page.getByRole("tab", { name: "Usage" }).click();
   await page.getByText("No requests in this period").first().waitFor();
   expect(problems()).toEqual([]);
 });

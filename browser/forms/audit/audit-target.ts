@@ -13,7 +13,7 @@ export function auditTarget({ action, entity_type, entity_id, detail }: Named): 
   const model = typeof modelId === "string" && UUID.test(modelId) ? modelId : null;
   switch (entity_type) {
     case "tenant":
-      return tenantTarget(entity_id, "profile");
+      return tenantTarget(entity_id, "overview");
     case "api_key":
       return pageTarget("/keys", { key_id: entity_id });
     case "user":

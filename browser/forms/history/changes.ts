@@ -10,14 +10,14 @@ export function changesText(detail: Readonly<Record<string, unknown>>, zone: str
   const { changed } = detail;
   if (typeof changed !== "object" || changed === null)
     return Object.entries(detail)
-      .map(([name, value]) => `${fieldLabel(name)}: ${valueText(value, zone)}`)
+      .map(([name, value]) => `${fieldLabel(name)}: ${valueText(name, value, zone)}`)
       .join("; ");
   return Object.entries(changed)
     .map(([name, change]: [string, unknown]) => {
       const said =
         Array.isArray(change) && change.length === 2
-          ? text("from", { before: valueText(change[0], zone), after: valueText(change[1], zone) })
-          : valueText(change, zone);
+          ? text("from", { before: valueText(name, change[0], zone), after: valueText(name, change[1], zone) })
+          : valueText(name, change, zone);
       return `${fieldLabel(name)}: ${said}`;
     })
     .join("; ");

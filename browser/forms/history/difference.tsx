@@ -21,7 +21,7 @@ export function Difference({ detail, zone }: DifferenceProps) {
     <>
       {facts.length > 0 && (
         <Facts
-          facts={facts.map(([name, value]) => [fieldLabel(name), <bdi key={name}>{valueText(value, zone)}</bdi>])}
+          facts={facts.map(([name, value]) => [fieldLabel(name), <bdi key={name}>{valueText(name, value, zone)}</bdi>])}
         />
       )}
       {differences.length > 0 && (
@@ -44,9 +44,9 @@ export function Difference({ detail, zone }: DifferenceProps) {
                 ) : (
                   <>
                     <td dir="auto" className={classes["before"]}>
-                      {valueText(one.before, zone)}
+                      {valueText(memberOf(one.field), one.before, zone)}
                     </td>
-                    <td dir="auto">{valueText(one.after, zone)}</td>
+                    <td dir="auto">{valueText(memberOf(one.field), one.after, zone)}</td>
                   </>
                 )}
               </tr>
@@ -57,3 +57,6 @@ export function Difference({ detail, zone }: DifferenceProps) {
     </>
   );
 }
+
+/** The member that a path ends in. */
+const memberOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1);

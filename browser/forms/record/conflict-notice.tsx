@@ -42,7 +42,7 @@ export function ConflictNotice({ changes, yours, zone, onKeep, onTake }: Conflic
                 {[before, now, yours[name]].map((value, index) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: the three columns never change their order
                   <td key={index} dir="auto">
-                    {valueText(value, zone)}
+                    {valueText(name, value, zone)}
                   </td>
                 ))}
               </tr>

@@ -6,6 +6,8 @@ import type * as z from "zod";
 import { instantOf } from "../../time/instants.ts";
 import { instantAt, localOf } from "../../time/local-instants.ts";
 import type { FieldSpec } from "./field-specs.ts";
+import { numberText } from "./number-text.ts";
+import { perMillionOf, perMillionText, perOneOf } from "./per-million.ts";
 
 /** The contents of one control: text; on or off; the chosen ones of several; a secret; of kind `value` the value itself. */
 export type Typed = unknown;
@@ -23,9 +25,6 @@ export type Draft = Readonly<Record<string, Typed>>;
 export type FieldValues = Readonly<Record<string, unknown>>;
 /** What is wrong with each field; under the empty name what concerns no field of the form. */
 export type FieldErrors = Readonly<Record<string, string>>;
-
-/** With more zeros behind the point a number is clearer by its power of ten. */
-const DECIMALS_MAX = 15;
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
@@ -59,17 +58,11 @@ function typedOf(
     case "text":
     case "long text":
     case "number":
-      return typeof value === "number" ? numberText(value) : typeof value === "string" ? value : "";
+      if (typeof value === "number") return perMillionOf(name) === null ? numberText(value) : perMillionText(value);
+      return typeof value === "string" ? value : "";
     default:
       return kind satisfies never;
   }
-}
-
-/** A number as people write it: a price of 6e-7 as 0.0000006, to the last digit; what is smaller than any price stays as it is. */
-export function numberText(value: number): string {
-  const [, sign = "", whole = "", rest = "", power = ""] = /^(-?)(\d)(?:\.(\d+))?e-(\d+)$/.exec(String(value)) ?? [];
-  const zeros = Number(power) - 1;
-  return power === "" || zeros >= DECIMALS_MAX ? String(value) : `${sign}0.${"0".repeat(zeros)}${whole}${rest}`;
 }
 
 /** True when two contents of a control are the same. */
@@ -114,7 +107,7 @@ export function bodyOf(specs: readonly FieldSpec[], base: FieldValues, draft: Dr
   );
 }
 
-function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string): unknown {
+function saidValue({ name, kind, isNullable }: FieldSpec, typed: Typed, zone: string): unknown {
   if (kind === "secret") {
     const { text: given, isRemoved } = typed as TypedSecret;
     return isSecretGiven(given) ? given : isRemoved ? "" : undefined;
@@ -127,7 +120,10 @@ function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string):
     return kept.length === 0 && isNullable ? null : kept;
   }
   if (text === "" && isNullable) return null;
-  if (kind === "number") return text === "" ? undefined : NUMBER.test(text) ? Number(text) : text;
+  if (kind === "number") {
+    if (!NUMBER.test(text)) return text === "" ? undefined : text;
+    return perMillionOf(name) === null ? Number(text) : perOneOf(text);
+  }
   if (kind === "choice") return text === "" ? undefined : text;
   if (kind !== "instant") return typed;
   const epochMs = instantAt(zone, text);

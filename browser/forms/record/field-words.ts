@@ -2,6 +2,7 @@
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
+import { perMillionOf, perMillionText } from "./per-million.ts";
 
 const text = texts("fields", fieldTexts);
 
@@ -14,6 +15,15 @@ const SHOWN_MAX = 300;
 /** The name of a field; one without a text of its own is called as the API calls it, in words. */
 export function fieldLabel(name: string): string {
   if (isText(name)) return text(name);
+  const of = perMillionOf(name);
+  if (of !== null)
+    return text(of === "token" ? "perMillionTokens" : "perMillionCharacters", {
+      what: wordsOf(name.replace(/_per_\w+$/, "")),
+    });
+  return wordsOf(name);
+}
+
+function wordsOf(name: string): string {
   const words = name.replaceAll("_", " ").trim();
   return words === "" ? name : `${words[0]?.toUpperCase()}${words.slice(1)}`;
 }
@@ -30,10 +40,11 @@ export function choiceLabel(choice: string): string {
   return isText(id) ? text(id) : choice;
 }
 
-/** Any value in one line: times by the zone's clock, lists with commas, at most 300 characters. What is not there is a dash. */
-export function valueText(value: unknown, zone: string): string {
+/** The value of a field in one line: times by the zone's clock, lists with commas, at most 300 characters. What is not there is a dash. */
+export function valueText(name: string, value: unknown, zone: string): string {
   if (value === null || value === undefined) return text("unknown");
   if (typeof value === "boolean") return text(value ? "yes" : "no");
+  if (typeof value === "number" && perMillionOf(name) !== null) return perMillionText(value);
   if (value === "") return text("emptyText");
   if (typeof value === "string" && INSTANT.test(value)) return formatInstant(zone, instantOf(value));
   const said =

@@ -16,6 +16,7 @@ import { Facts } from "../../ui/layout.tsx";
 import { useReadOnly } from "../../ui/read-only.ts";
 import { Notice } from "../../ui/states.tsx";
 import { useUnsaved } from "../../ui/unsaved.tsx";
+import { ChangeList } from "./change-list.tsx";
 import { ConflictNotice } from "./conflict-notice.tsx";
 import { changesBetween, rebased, unlessChanged } from "./conflicts.ts";
 import {
@@ -146,7 +147,7 @@ export function RecordForm(props: RecordFormProps) {
   });
   if (props.isReadOnly === true || cannotWrite) {
     const shown = names.filter((field) => Object.hasOwn(record, field));
-    return <Facts facts={shown.map((field) => [fieldLabel(field), valueText(record[field], zone)])} />;
+    return <Facts facts={shown.map((field) => [fieldLabel(field), valueText(field, record[field], zone)])} />;
   }
 
   const base = edit?.base ?? record;
@@ -212,6 +213,7 @@ export function RecordForm(props: RecordFormProps) {
       {note?.(values)}
       {general !== undefined && <Notice tone="bad">{general}</Notice>}
       <div className={classes["footer"]}>
+        {edit !== null && <ChangeList specs={specs} base={base} draft={draft} values={values} zone={zone} />}
         <Button
           type="submit"
           tone={edit === null ? "plain" : "primary"}

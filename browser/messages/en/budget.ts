@@ -4,7 +4,6 @@ export const budgetTexts = {
   used: "Used in this period",
   tokens: "Tokens",
   usd: "USD",
-  edit: "Change the budget",
   loading: "Loading the budget",
   failed: "Could not read the budget usage.",
   stale: "Could not refresh the budget usage. Showing the last known values.",

@@ -23,6 +23,7 @@ export const deploymentTexts = {
   lastError: "Last error",
   create: "New managed model",
   empty: "No managed models yet",
+  newFirst: "Set up the first one",
   emptyText: "A managed model runs as jobs on a Slurm cluster. The gateway starts its servers and keeps them running.",
   noMatch: "No managed model matches",
   clear: "Clear filters",

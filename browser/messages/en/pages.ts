@@ -12,6 +12,8 @@ export const pageTexts = {
   tenantsQuestion: "Who can use what, and how much is left?",
   models: "Models",
   modelsQuestion: "Which models serve, and how well?",
+  prices: "Price list",
+  pricesQuestion: "What does each model cost?",
   keys: "Keys",
   users: "Users",
   usersQuestion: "Who can sign in, and to what?",

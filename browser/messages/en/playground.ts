@@ -1,7 +1,8 @@
 /** Texts of the playground. */
 export const playgroundTexts = {
-  key: "API key",
-  keyHint: "Kept in this tab only, and removed when you sign out.",
+  key: "API key (optional)",
+  keyHint: "Paste a key to call with it instead of as the tenant. Kept in this tab until you sign out.",
+  ownKeyHint: "Paste a key to call with it instead of as your tenant. Kept in this tab until you sign out.",
   keyWrong: "A key has only letters, digits and symbols, no spaces.",
   forget: "Forget the key",
   model: "Model",
@@ -12,16 +13,17 @@ export const playgroundTexts = {
   clear: "Clear",
   nothingFound: "No chat model has this name",
   searching: "Loading models",
-  modelsFailed: "Could not load the models with this key.",
+  modelsFailed: "Could not load the models.",
   auto: "the gateway chooses",
-  keyFirst: "Paste an API key to start",
-  keyFirstText:
-    "Requests are sent with this key, exactly as from an application: they can wait, cost money and be refused.",
-  toKeys: "Create a key",
+  tenantFirst: "Choose a tenant to call as",
+  tenantFirstText:
+    "Requests count as the tenant's: its limits and budgets apply, its log has them, and the audit log has your name. Or paste an API key.",
+  toTenants: "Tenants",
   modelFirst: "Choose a model",
   modelFirstText: "Then send a message.",
   ready: "Send a message",
-  readyText: "Each answer shows what it cost and how long it took.",
+  readyText:
+    "Requests count, cost and can be refused like those of an application. Each answer shows its cost and time.",
   message: "Message",
   send: "Send",
   sendHint: "Enter sends. Shift+Enter starts a new line.",

@@ -33,6 +33,7 @@ export const tenantsTexts = {
   statusFailed: "The status of {name} was not changed",
   failed: "Could not load the tenants.",
   empty: "No tenants yet",
+  createFirst: "Add the first tenant",
   emptyText: "A tenant is a team or customer with its own keys, limits, budget and share of the slots.",
   noMatch: "No tenant matches",
   noMatchText: "Change or clear the filters.",

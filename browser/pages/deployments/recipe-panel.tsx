@@ -78,7 +78,7 @@ function Shown({ recipe: { description, author, body } }: { readonly recipe: Rec
       <Facts
         facts={values
           .filter(([name, value]) => !isScript(name) && typeof value !== "object")
-          .map(([name, value]) => [fieldLabel(name), valueText(value, zone)])}
+          .map(([name, value]) => [fieldLabel(name), valueText(name, value, zone)])}
       />
       {values
         .filter(([name, value]) => isScript(name) && value !== "")

@@ -59,7 +59,9 @@ export function SpecsList() {
         onOpen={({ model_id }) => void navigate({ to: "/deployments/$modelId", params: { modelId: model_id } })}
         empty={
           q === "" && state === undefined ? (
-            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+            <Empty title={text("empty")} action={<Link to="/deployments/new">{text("newFirst")}</Link>}>
+              {text("emptyText")}
+            </Empty>
           ) : (
             <Empty
               title={text("noMatch")}

@@ -72,7 +72,7 @@ function QueueDialog({
       )}
       {queue !== undefined && <Held queue={queue} isHeld={now !== undefined} live={live} cell={cell} />}
       <Row>
-        <TargetLink target={tenantTarget(named.tenantId, "profile")} isButton>
+        <TargetLink target={tenantTarget(named.tenantId, "overview")} isButton>
           {text("tenantPage")}
         </TargetLink>
         <TargetLink target={pageTarget("/logs", { model: named.model, tenant_id: named.tenantId })} isButton>

@@ -70,7 +70,16 @@ export function McpPage() {
         openKey={search.server_id}
         empty={
           search.q === undefined ? (
-            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+            <Empty
+              title={text("empty")}
+              action={
+                <Button tone="primary" onClick={() => setCreating(true)}>
+                  {text("createFirst")}
+                </Button>
+              }
+            >
+              {text("emptyText")}
+            </Empty>
           ) : (
             <Empty
               title={text("noMatch")}

@@ -10,7 +10,7 @@ import { formatCount } from "../../ui/format.ts";
 import { Grid, Panel, Stack } from "../../ui/layout.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { AutotunePanel } from "./autotune-panel.tsx";
-import { ModelForm } from "./model-form.tsx";
+import { ModelFacts } from "./model-sections.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
 
 const text = texts("models", modelsTexts);
@@ -46,13 +46,11 @@ export function CapacityTab({ model }: ModelTabProps) {
               );
             }}
           </Loaded>
-          <ModelForm form="capacity" what={text("capacity")} model={model} />
-          <ModelForm form="mode" what={text("mode")} model={model} />
+          <ModelFacts section="capacity" model={model} />
           {tunedMs !== null && <p>{text("tunedAt", { instant: formatInstant(zone, tunedMs, "minute") })}</p>}
         </Panel>
         <Panel title={text("share")}>
-          <ModelForm form="weight" what={text("share")} model={model} />
-          <ModelForm form="energy" what={text("energy")} model={model} />
+          <ModelFacts section="share" model={model} />
         </Panel>
       </Grid>
       <AutotunePanel model={model} />

@@ -19,8 +19,8 @@ import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { HealthBadge } from "./health-badge.tsx";
 import { type CheckRow, checkLatencies, checkRows } from "./health-checks.ts";
-import { ModelForm } from "./model-form.tsx";
 import { MODEL_READS } from "./model-reads.ts";
+import { ModelFacts } from "./model-sections.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
 
 const text = texts("models", modelsTexts);
@@ -54,7 +54,7 @@ export function HealthTab({ model }: ModelTabProps) {
           </Loaded>
         </Panel>
         <Panel title={text("checksSettings")}>
-          <ModelForm form="health" what={text("checksSettings")} model={model} />
+          <ModelFacts section="health" model={model} />
         </Panel>
       </Grid>
       {health.data !== undefined && <Checks detail={health.data} />}

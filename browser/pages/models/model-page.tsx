@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Navigate, useNavigate } from "@tanstack/react-router";
+import { Pencil } from "lucide-react";
 import { type ComponentType, lazy, Suspense, useEffect } from "react";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
@@ -9,6 +10,7 @@ import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
@@ -16,7 +18,6 @@ import { HealthBadge } from "./health-badge.tsx";
 import { endpointsRead } from "./model-reads.ts";
 import { shownHealth } from "./model-rows.ts";
 import type { ModelTabProps } from "./model-tab.ts";
-import { ModelTiles } from "./model-tiles.tsx";
 import { MODEL_TABS } from "./models-search.ts";
 
 const text = texts("models", modelsTexts);
@@ -30,6 +31,7 @@ type ModelTab = (typeof MODEL_TABS)[number];
 
 /** Each part is loaded when it is opened, at the same time as the model is read. */
 const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<ModelTabProps> }>>> = {
+  overview: async () => ({ default: (await import("./overview-tab.tsx")).ModelOverviewTab }),
   connection: async () => {
     import("./endpoints-panel.tsx").catch(() => undefined); // a failure is told where the panel is shown
     return { default: (await import("./connection-tab.tsx")).ConnectionTab };
@@ -42,8 +44,10 @@ const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<Mo
   health: async () => ({ default: (await import("./health-tab.tsx")).HealthTab }),
   usage: async () => ({ default: (await import("./usage-tab.tsx")).ModelUsageTab }),
   history: async () => ({ default: (await import("./history-tab.tsx")).ModelHistoryTab }),
+  edit: async () => ({ default: (await import("./edit-tab.tsx")).ModelEditTab }),
 };
 const PARTS: Readonly<Record<ModelTab, ComponentType<ModelTabProps>>> = {
+  overview: lazy(LOADS.overview),
   connection: lazy(LOADS.connection),
   reliability: lazy(LOADS.reliability),
   capacity: lazy(LOADS.capacity),
@@ -53,10 +57,11 @@ const PARTS: Readonly<Record<ModelTab, ComponentType<ModelTabProps>>> = {
   health: lazy(LOADS.health),
   usage: lazy(LOADS.usage),
   history: lazy(LOADS.history),
+  edit: lazy(LOADS.edit),
 };
 const ModelActions = lazy(async () => ({ default: (await import("./model-actions.tsx")).ModelActions }));
 
-/** One model, by its id; the name of a model leads to it too. */
+/** One model, by its id; the name of a model leads to it too. It opens on what it does, and is edited in one form. */
 export function ModelPage() {
   const { modelId } = route.useParams();
   return ID.test(modelId) ? <ModelOfId modelId={modelId} /> : <ModelOfName name={modelId} />;
@@ -79,6 +84,11 @@ function ModelOfName({ name }: { readonly name: string }) {
   );
 }
 
+/** The part that an address names; an endpoint that is open is on the one of the connection. */
+function tabOf({ tab, endpoint }: ReturnType<typeof route.useSearch>): ModelTab {
+  return tab ?? (endpoint === undefined ? "overview" : "connection");
+}
+
 function Gone() {
   return (
     <Empty title={text("gone")} action={<Link to="/models">{text("back")}</Link>}>
@@ -89,7 +99,7 @@ function Gone() {
 
 function ModelOfId({ modelId }: { readonly modelId: string }) {
   const model = useQuery(read("/api/v1/models/{id}", { params: { path: { id: modelId } } }, { everyMs: EVERY_MS }));
-  const { tab = "connection" } = route.useSearch();
+  const tab = tabOf(route.useSearch());
   useEffect(() => {
     LOADS[tab]().catch(() => undefined); // a failure is told where the part is shown
   }, [tab]);
@@ -111,10 +121,12 @@ function ModelOfId({ modelId }: { readonly modelId: string }) {
 }
 
 function ModelParts({ model }: ModelTabProps) {
-  const { tab = "connection" } = route.useSearch();
+  const tab = tabOf(route.useSearch());
   const navigate = useNavigate({ from: "/models/$modelId" });
   const nowMs = useNow(MINUTE_MS);
   const Part = PARTS[tab];
+  const open = (id: ModelTab | undefined): void =>
+    void navigate({ search: (before) => changedSearch(before, { tab: id }) });
   return (
     <>
       <PageHead
@@ -123,30 +135,45 @@ function ModelParts({ model }: ModelTabProps) {
         actions={
           <>
             {model.enabled ? <HealthBadge status={shownHealth(model, nowMs)} /> : <Badge>{text("off")}</Badge>}
+            {tab !== "edit" && model.model_type === "chat" && (
+              <Link to="/playground" search={{ model: model.model_name }}>
+                {text("try")}
+              </Link>
+            )}
+            {tab === "edit" ? (
+              <Button onClick={() => open(undefined)}>{text("editDone")}</Button>
+            ) : (
+              <Button tone="primary" icon={<Pencil size={14} aria-hidden />} onClick={() => open("edit")}>
+                {text("edit")}
+              </Button>
+            )}
             <Suspense fallback={null}>
               <ModelActions model={model} />
             </Suspense>
           </>
         }
       />
-      <ModelTiles model={model} />
-      <Tabs
-        label={text("tabs")}
-        chosen={tab}
-        onChoose={(id) =>
-          void navigate({ search: (before) => changedSearch(before, { tab: MODEL_TABS.find((one) => one === id) }) })
-        }
-        tabs={MODEL_TABS.map((id) => ({
-          id,
-          label: text(id),
-          content:
-            id === tab ? (
-              <Suspense fallback={null}>
-                <Part model={model} />
-              </Suspense>
-            ) : null,
-        }))}
-      />
+      {tab === "edit" ? (
+        <Suspense fallback={null}>
+          <Part model={model} />
+        </Suspense>
+      ) : (
+        <Tabs
+          label={text("tabs")}
+          chosen={tab}
+          onChoose={(id) => open(MODEL_TABS.find((one) => one === id))}
+          tabs={MODEL_TABS.filter((id) => id !== "edit").map((id) => ({
+            id,
+            label: text(id),
+            content:
+              id === tab ? (
+                <Suspense fallback={null}>
+                  <Part model={model} />
+                </Suspense>
+              ) : null,
+          }))}
+        />
+      )}
     </>
   );
 }

@@ -74,6 +74,7 @@ export function ModelsPage() {
           <>
             {view.choice}
             <CsvLink path="/api/v1/models" query={{ q: search.q }} title={text("csvHint")} />
+            <Link to="/prices">{pageText("prices")}</Link>
             <Button writes tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
               {text("create")}
             </Button>
@@ -124,7 +125,16 @@ export function ModelsPage() {
               {text("noMatchText")}
             </Empty>
           ) : (
-            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+            <Empty
+              title={text("empty")}
+              action={
+                <Button tone="primary" onClick={() => setCreating(true)}>
+                  {text("createFirst")}
+                </Button>
+              }
+            >
+              {text("emptyText")}
+            </Empty>
           )
         }
       />

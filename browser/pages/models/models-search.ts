@@ -15,6 +15,7 @@ export const modelsSearch = searchParams({
 
 /** The parts of a model's page, in their order. */
 export const MODEL_TABS = [
+  "overview",
   "connection",
   "reliability",
   "capacity",
@@ -24,6 +25,7 @@ export const MODEL_TABS = [
   "health",
   "usage",
   "history",
+  "edit",
 ] as const;
 
 export const modelSearch = searchParams({

@@ -9,7 +9,7 @@ const text = texts("models", modelsTexts);
 const TOKENS = 1_000_000;
 
 /** `$2.50` for the price of a token, to its last decimal; a dash for what is no price. */
-export function perMillion(usdPerToken: unknown): string {
+function perMillion(usdPerToken: unknown): string {
   return formatPrice(typeof usdPerToken === "number" ? usdPerToken * TOKENS : null);
 }
 

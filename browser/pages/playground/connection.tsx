@@ -2,7 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
-import { retries } from "../../data/reads.ts";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { read, retries } from "../../data/reads.ts";
+import { TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
@@ -12,7 +14,7 @@ import { Panel } from "../../ui/layout.tsx";
 import { SearchSelect } from "../../ui/search-select.tsx";
 import { Failure } from "../../ui/states.tsx";
 import classes from "./playground-page.module.css";
-import { listedModels } from "./send-chat.ts";
+import { type CallAs, listedModels } from "./send-chat.ts";
 
 const text = texts("playground", playgroundTexts);
 /** What a header may have, without spaces. */
@@ -20,6 +22,10 @@ const KEY_PATTERN = /^[\x21-\x7e]{1,8000}$/;
 const CHOICES_MAX = 100;
 
 interface ConnectionProps {
+  /** Null: nobody has said yet. */
+  readonly as: CallAs | null;
+  readonly tenantId: string | undefined;
+  readonly onTenant: (tenantId: string | undefined) => void;
   readonly apiKey: string;
   readonly onKey: (key: string) => void;
   readonly model: string | undefined;
@@ -28,8 +34,19 @@ interface ConnectionProps {
   readonly onBeside: (model: string | undefined) => void;
 }
 
-/** With which key, and which models. */
-export function Connection({ apiKey, onKey, model, beside, onModel, onBeside }: ConnectionProps) {
+/** As whom or with which key, and which models. */
+export function Connection({
+  as,
+  tenantId,
+  onTenant,
+  apiKey,
+  onKey,
+  model,
+  beside,
+  onModel,
+  onBeside,
+}: ConnectionProps) {
+  const { role } = useCurrentUser();
   // The key itself is in no cache: another key is another number.
   const [keyNumber, setKeyNumber] = useState(0);
   const [typed, setTyped] = useState(apiKey);
@@ -42,13 +59,13 @@ export function Connection({ apiKey, onKey, model, beside, onModel, onBeside }: 
     onKey(next);
   };
   const models = useQuery<readonly string[], ApiError>({
-    queryKey: ["playground-models", keyNumber],
-    queryFn: async ({ signal }) => await listedModels(apiKey, signal),
-    enabled: apiKey !== "",
+    queryKey: ["playground-models", keyNumber, tenantId ?? ""],
+    queryFn: async ({ signal }) => (as === null ? [] : await listedModels(as, signal)),
+    enabled: as !== null,
     retry: retries,
     gcTime: 0,
   });
-  const names = apiKey === "" ? null : (models.data ?? (models.error === null ? null : []));
+  const names = as === null ? null : (models.data ?? (models.error === null ? null : []));
   return (
     <Panel>
       <form
@@ -58,10 +75,11 @@ export function Connection({ apiKey, onKey, model, beside, onModel, onBeside }: 
           commit(typed);
         }}
       >
+        {role === "admin" && <CallAsTenant tenantId={tenantId} onTenant={onTenant} />}
         <div className={classes["key"]}>
           <TextField
             label={text("key")}
-            hint={text("keyHint")}
+            hint={text(role === "admin" ? "keyHint" : "ownKeyHint")}
             error={isWrong ? text("keyWrong") : undefined}
             type="password"
             autoComplete="off"
@@ -100,7 +118,7 @@ export function Connection({ apiKey, onKey, model, beside, onModel, onBeside }: 
           onChoose={onBeside}
         />
       </form>
-      {models.error !== null && apiKey !== "" && (
+      {models.error !== null && as !== null && (
         <Failure
           title={text("modelsFailed")}
           error={models.error}
@@ -110,6 +128,24 @@ export function Connection({ apiKey, onKey, model, beside, onModel, onBeside }: 
         />
       )}
     </Panel>
+  );
+}
+
+/** The tenant by its name, as long as it is known by its id alone. */
+function CallAsTenant({ tenantId, onTenant }: Pick<ConnectionProps, "tenantId" | "onTenant">) {
+  const tenant = useQuery(
+    read(
+      "/api/v1/tenants/{id}",
+      { params: { path: { id: tenantId ?? "" } } },
+      { enabled: tenantId !== undefined, keepsOld: false },
+    ),
+  );
+  return (
+    <TenantFilter
+      chosen={tenantId === undefined ? undefined : (tenant.data?.name ?? tenantId)}
+      onChoose={onTenant}
+      error={tenant.error === null ? undefined : `${tenant.error.message} (${tenant.error.code})`}
+    />
   );
 }
 

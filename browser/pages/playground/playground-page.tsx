@@ -4,7 +4,7 @@ import { lazy, Suspense, useState, useSyncExternalStore } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { readPrivate, writePrivate } from "../../data/private-storage.ts";
 import { changedSearch } from "../../data/search-params.ts";
-import { SESSION_KEY } from "../../data/session.ts";
+import { SESSION_KEY, type SessionUser } from "../../data/session.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
@@ -18,6 +18,7 @@ import { type Api, bodyFor } from "./messages-api.ts";
 import { playground, type Sending } from "./playground.ts";
 import classes from "./playground-page.module.css";
 import { apiOf, judgedSettings } from "./request-settings.ts";
+import type { CallAs } from "./send-chat.ts";
 import { SettingsPanel } from "./settings-panel.tsx";
 import { TurnView } from "./turn-view.tsx";
 
@@ -29,12 +30,12 @@ const CodeDialog = lazy(async () => ({ default: (await import("./code-dialog.tsx
 /** The most that the relay takes. */
 const BODY_MAX_BYTES = 32 * 1024 * 1024;
 
-/** A conversation with one or two models, by a pasted key. */
+/** A conversation with one or two models, as a tenant or by a pasted key. */
 export function PlaygroundPage() {
-  const { model, beside } = route.useSearch();
+  const { model, beside, tenant_id: tenantId } = route.useSearch();
   const navigate = route.useNavigate();
   const queries = useQueryClient();
-  const { id: userId } = useCurrentUser();
+  const { id: userId, role } = useCurrentUser();
   const { turns, typed, text: message, images } = useSyncExternalStore(playground.subscribe, playground.state);
   const [key, setKey] = useState(() => readPrivate(userId));
   const [wrong, setWrong] = useState<string | null>(null);
@@ -43,12 +44,12 @@ export function PlaygroundPage() {
   const api = apiOf(typed);
   const system = typed.system ?? "";
   const models = [model, beside].filter((name) => name !== undefined);
-  const isReady = key !== "" && model !== undefined;
+  const as = callAs(key, role, tenantId);
+  const isReady = as !== null && model !== undefined;
   const isRunning = turns.at(-1)?.lanes.some((lane) => lane.at(-1)?.state === "running") === true;
-  const choose = (change: { readonly model?: string | undefined; readonly beside?: string | undefined }): void =>
+  const choose = (change: Partial<ReturnType<typeof route.useSearch>>): void =>
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
-  const sending: Sending = {
-    key,
+  const sending: Omit<Sending, "as"> = {
     api,
     models,
     system,
@@ -60,7 +61,7 @@ export function PlaygroundPage() {
   };
   /** False: nothing was sent, and the page says why. */
   const say = (said: string, added: readonly string[], before?: number): boolean => {
-    if (!isReady || (said.trim() === "" && added.length === 0)) return false;
+    if (as === null || !isReady || (said.trim() === "" && added.length === 0)) return false;
     const bytes = added.reduce((sum, url) => sum + url.length, said.length) + bytesOf(turns, system);
     const error =
       Object.keys(errors).length > 0
@@ -70,7 +71,7 @@ export function PlaygroundPage() {
           : null;
     setWrong(error);
     if (error !== null) return false;
-    playground.say(sending, said, added, before);
+    playground.say({ ...sending, as }, said, added, before);
     return true;
   };
   const sendTyped = (): void => {
@@ -96,20 +97,25 @@ export function PlaygroundPage() {
         }}
         model={model}
         beside={beside}
+        as={as}
+        tenantId={tenantId}
+        onTenant={(chosen) => choose({ tenant_id: chosen })}
         onModel={(chosen) => choose({ model: chosen })}
         onBeside={(chosen) => choose({ beside: chosen })}
       />
       <div className={classes["page"]}>
         <Panel>
-          {turns.length === 0 && <Begin hasKey={key !== ""} hasModel={model !== undefined} />}
+          {turns.length === 0 && <Begin isCaller={as !== null} hasModel={model !== undefined} />}
           {turns.map((turn, nth) => (
             <TurnView
               key={turn.id}
               turn={turn}
               isLast={nth === turns.length - 1}
               onSay={(said, added, before) => say(said, added, before)}
-              onResults={(id, lane, results) => playground.giveResults(sending, id, lane, results)}
-              onRetry={(id, lane) => playground.retry(sending, id, lane)}
+              onResults={(id, lane, results) =>
+                as !== null && playground.giveResults({ ...sending, as }, id, lane, results)
+              }
+              onRetry={(id, lane) => as !== null && playground.retry({ ...sending, as }, id, lane)}
             />
           ))}
           <MessageField
@@ -157,12 +163,19 @@ export function PlaygroundPage() {
   );
 }
 
+/** A pasted key first; without one an admin chooses a tenant, and a user calls as the own one. */
+function callAs(key: string, role: SessionUser["role"], tenantId: string | undefined): CallAs | null {
+  if (key !== "") return { key };
+  if (role === "user") return "own tenant";
+  return tenantId === undefined ? null : { tenantId };
+}
+
 /** What to do first. */
-function Begin({ hasKey, hasModel }: { readonly hasKey: boolean; readonly hasModel: boolean }) {
-  if (!hasKey)
+function Begin({ isCaller, hasModel }: { readonly isCaller: boolean; readonly hasModel: boolean }) {
+  if (!isCaller)
     return (
-      <Empty title={text("keyFirst")} action={<Link to="/keys">{text("toKeys")}</Link>}>
-        {text("keyFirstText")}
+      <Empty title={text("tenantFirst")} action={<Link to="/tenants">{text("toTenants")}</Link>}>
+        {text("tenantFirstText")}
       </Empty>
     );
   return hasModel ? (

@@ -5,4 +5,6 @@ export const playgroundSearch = searchParams({
   model: textParam(300),
   /** A second model, which is asked the same. */
   beside: textParam(300),
+  /** The tenant that an admin calls as. */
+  tenant_id: textParam(40),
 });

@@ -7,11 +7,11 @@ import { NO_ANSWER } from "./answer.ts";
 import { type Exchange, messagesOf, type ToolResult, type Turn, withExchange } from "./conversation.ts";
 import { type Api, bodyFor } from "./messages-api.ts";
 import type { TypedSettings } from "./request-settings.ts";
-import { sendChat } from "./send-chat.ts";
+import { type CallAs, sendChat } from "./send-chat.ts";
 
 /** With what a request is made. */
 export interface Sending {
-  readonly key: string;
+  readonly as: CallAs;
   readonly api: Api;
   readonly models: readonly string[];
   readonly system: string;
@@ -84,7 +84,7 @@ class Playground {
   }
 
   #ask(
-    { key, api, models, system, members, onRefused }: Sending,
+    { as, api, models, system, members, onRefused }: Sending,
     turnId: number,
     lane: number,
     results: readonly ToolResult[],
@@ -118,7 +118,7 @@ class Playground {
       });
     this.#running.set(id, running);
     sendChat({
-      key,
+      as,
       api,
       body: JSON.stringify(bodyFor(api, { model, messages, ...members })),
       signal: running.signal,

@@ -1,4 +1,4 @@
-/** Calls of the data plane with a pasted key, by the console's relay (docs/rules/console.md#relay). */
+/** Calls of the data plane as a tenant or with a pasted key, by the console's relay (docs/rules/console.md#relay). */
 import { EventReader } from "../../../shared/wire/event-reader.ts";
 import { send } from "../../data/api.ts";
 import { ApiError, errorOf } from "../../data/api-error.ts";
@@ -13,8 +13,11 @@ const RELAY = "/api/relay/v1";
 /** Of one event of a stream, and of a whole document. */
 const EVENT_MAX_CHARACTERS = 8_000_000;
 
+/** As whom calls are made: with a pasted key, as a tenant that an admin has chosen, or as the person's own tenant. */
+export type CallAs = { readonly key: string } | { readonly tenantId: string } | "own tenant";
+
 interface ChatCall {
-  readonly key: string;
+  readonly as: CallAs;
   readonly api: Api;
   /** The body, as JSON. */
   readonly body: string;
@@ -33,11 +36,11 @@ const GROWS = { "chat/completions": withChunk, messages: withMessagesEvent } as 
  * that breaks off or is none; whatever `fetch` throws when it is cancelled.
  */
 export async function sendChat(call: ChatCall): Promise<void> {
-  const { key, api, body, signal, onHeaders, onAnswer } = call;
+  const { as, api, body, signal, onHeaders, onAnswer } = call;
   const response = await send(
     new Request(new URL(`${RELAY}/${api}`, location.origin), {
       method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      headers: { ...headersOf(as), "content-type": "application/json" },
       body,
       signal,
     }),
@@ -82,9 +85,9 @@ async function readStream(response: Response, { api, signal, onAnswer }: ChatCal
   }
 }
 
-/** The chat models that a key may name, in the order of the gateway, and `auto`. Throws ApiError. */
-export async function listedModels(key: string, signal: AbortSignal): Promise<readonly string[]> {
-  const headers = { authorization: `Bearer ${key}` };
+/** The chat models that may be called, in the order of the gateway, and `auto`. Throws ApiError. */
+export async function listedModels(as: CallAs, signal: AbortSignal): Promise<readonly string[]> {
+  const headers = headersOf(as);
   const response = await send(new Request(new URL(`${RELAY}/models`, location.origin), { headers, signal }));
   const body: unknown = await response.json().catch(() => null);
   if (!response.ok) throw errorOf(response, body);
@@ -95,6 +98,11 @@ export async function listedModels(key: string, signal: AbortSignal): Promise<re
     return typeof id === "string" && model_type === "chat" && enabled !== false ? [id] : [];
   });
   return [...names, "auto"];
+}
+
+function headersOf(as: CallAs): Readonly<Record<string, string>> {
+  if (as === "own tenant") return {};
+  return "key" in as ? { authorization: `Bearer ${as.key}` } : { "x-gateway-tenant": as.tenantId };
 }
 
 function brokenOff(response: Response, message: string): ApiError {

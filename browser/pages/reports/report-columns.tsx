@@ -64,7 +64,10 @@ type LineColumn = ListColumn<ReportLine>;
 /** The columns. */
 export function reportColumns(options: ColumnsOptions): readonly LineColumn[] {
   const { by, totals, compared, name, hasTenant, hasEnergyCost } = options;
-  const shownFigures = FIGURES.filter(({ id }) => id !== "energyCostUsd" || hasEnergyCost);
+  // A statement has every column that has a value; elsewhere they are chosen.
+  const isMissing = ({ id, isMeasured = false }: FigureColumn): boolean =>
+    compared === undefined && isMeasured && totals[id] === null;
+  const shownFigures = FIGURES.filter((one) => (one.id !== "energyCostUsd" || hasEnergyCost) && !isMissing(one));
   const figures = shownFigures.map((column): LineColumn => {
     const { id, head, isMeasured, isExtra = false } = column;
     const { format } = column;

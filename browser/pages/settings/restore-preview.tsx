@@ -111,7 +111,7 @@ function columnsOf(zone: string): readonly ListColumn<ChangedObject>[] {
       .map(([name, change]) => {
         const field = fieldLabel(name);
         if (!Array.isArray(change)) return text("fieldSecret", { field });
-        const [before, after] = change.map((value) => valueText(value, zone));
+        const [before, after] = change.map((value) => valueText(name, value, zone));
         return text("fieldChange", { field, before: before ?? "", after: after ?? "" });
       })
       .join("; ");

@@ -123,12 +123,12 @@ export function SettingPanel({
   );
 }
 
-/** What was changed of the setting. */
+/** What was changed of the setting; nothing while nothing was. */
 export function SettingHistory({ name }: { readonly name: SettingName }) {
   const { zone } = useZone();
   return (
     <Suspense fallback={null}>
-      <History of={{ entity_type: "settings", entity_id: ROWS[name] }} zone={zone} />
+      <History of={{ entity_type: "settings", entity_id: ROWS[name] }} zone={zone} isOptional />
     </Suspense>
   );
 }

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { ownPath } from "../../../shared/network/own-path.ts";
+import { Mark } from "../../charts/mark.tsx";
 import { SESSION_KEY, sessionQuery } from "../../data/session.ts";
 import { SignInForm } from "../../forms/sign-in-form.tsx";
 import { shellTexts } from "../../messages/en/shell.ts";
@@ -44,6 +45,10 @@ export function SignInPage() {
   return (
     <main className={classes["page"]}>
       <div className={classes["card"]}>
+        <p className={classes["product"]}>
+          <Mark size={32} />
+          {text("product")}
+        </p>
         <h1>{text("signInTitle")}</h1>
         {failure !== undefined && <Notice tone="bad">{text(failure)}</Notice>}
         <Loaded state={session} texts={stateTexts}>

@@ -1,8 +1,8 @@
-import { ModelNames } from "../../forms/record/model-names.tsx";
 import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { Panel } from "../../ui/layout.tsx";
-import { TenantForm } from "./tenant-form.tsx";
+import { Notice } from "../../ui/states.tsx";
+import { TenantFacts } from "./tenant-sections.tsx";
 import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
@@ -11,12 +11,11 @@ const text = texts("tenant", tenantTexts);
 export function ModelsTab({ tenant }: TenantTabProps) {
   return (
     <Panel title={text("allowList")} note={text("allowListNote")}>
-      <TenantForm
-        form="allowList"
-        what={text("allowList")}
-        tenant={tenant}
-        controls={{ allowed_models: (own) => <ModelNames name="allowed_models" {...own} /> }}
-      />
+      {tenant.allowed_models === null ? (
+        <Notice>{text("allModels")}</Notice>
+      ) : (
+        <TenantFacts section="allowList" tenant={tenant} />
+      )}
     </Panel>
   );
 }

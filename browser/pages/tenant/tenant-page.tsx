@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { Pencil } from "lucide-react";
 import { type ComponentType, lazy, Suspense, useState } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
@@ -14,7 +15,6 @@ import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { TENANT_TABS } from "./tenant-search.ts";
 import type { TenantTabProps } from "./tenant-tab.ts";
-import { TenantTiles } from "./tenant-tiles.tsx";
 
 const text = texts("tenant", tenantTexts);
 const pageText = texts("pages", pageTexts);
@@ -31,7 +31,7 @@ type TenantTab = (typeof TENANT_TABS)[number];
 
 /** Each part is loaded when it is opened. */
 const PARTS: Readonly<Record<TenantTab, ComponentType<TenantTabProps>>> = {
-  profile: lazy(async () => ({ default: (await import("./profile-tab.tsx")).ProfileTab })),
+  overview: lazy(async () => ({ default: (await import("./overview-tab.tsx")).TenantOverviewTab })),
   schedule: lazy(async () => ({ default: (await import("./schedule-tab.tsx")).ScheduleTab })),
   budget: lazy(async () => ({ default: (await import("./budget-tab.tsx")).BudgetTab })),
   models: lazy(async () => ({ default: (await import("./models-tab.tsx")).ModelsTab })),
@@ -40,12 +40,13 @@ const PARTS: Readonly<Record<TenantTab, ComponentType<TenantTabProps>>> = {
   keys: lazy(async () => ({ default: (await import("./keys-tab.tsx")).KeysTab })),
   usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).UsageTab })),
   history: lazy(async () => ({ default: (await import("./history-tab.tsx")).HistoryTab })),
+  edit: lazy(async () => ({ default: (await import("./edit-tab.tsx")).TenantEditTab })),
 };
-/** What only admins may read. */
-const FOR_ADMINS: ReadonlySet<TenantTab> = new Set(["history"]);
+/** What only admins may read, or change. */
+const FOR_ADMINS: ReadonlySet<TenantTab> = new Set(["history", "edit"]);
 const DeleteTenant = lazy(async () => ({ default: (await import("./delete-tenant.tsx")).DeleteTenant }));
 
-/** One tenant. A `user` sees the own one, and changes its keys alone. */
+/** One tenant, which opens on what it does. An admin edits it in one form; a `user` sees the own one, and changes its keys alone. */
 export function TenantPage() {
   const { tenantId } = route.useParams();
   const { role } = useCurrentUser();
@@ -73,13 +74,17 @@ export function TenantPage() {
 
 function TenantParts({ tenant }: TenantTabProps) {
   const { role } = useCurrentUser();
-  const { tab = "profile" } = route.useSearch();
+  const search = route.useSearch();
   const navigate = useNavigate({ from: "/tenants/$tenantId" });
   const changesOf = useStatusChanges();
   const [isDeleting, setDeleting] = useState(false);
   const isAdmin = role === "admin";
-  const tabs = TENANT_TABS.filter((one) => isAdmin || !FOR_ADMINS.has(one));
+  const tabs = TENANT_TABS.filter((one) => one !== "edit" && (isAdmin || !FOR_ADMINS.has(one)));
+  const asked = search.tab ?? "overview";
+  const tab = isAdmin || !FOR_ADMINS.has(asked) ? asked : "overview";
   const Part = PARTS[tab];
+  const open = (id: TenantTab | undefined): void =>
+    void navigate({ search: (before) => changedSearch(before, { tab: id }) });
   return (
     <>
       <PageHead
@@ -88,12 +93,23 @@ function TenantParts({ tenant }: TenantTabProps) {
         actions={
           <>
             <StatusBadge status={tenant.status} />
+            {isAdmin && tab !== "edit" && (
+              <Link to="/playground" search={{ tenant_id: tenant.id }}>
+                {text("try")}
+              </Link>
+            )}
             {isAdmin &&
               changesOf(tenant).map(({ label, run }) => (
                 <Button writes key={label} onClick={run}>
                   {label}
                 </Button>
               ))}
+            {isAdmin && tab !== "edit" && (
+              <Button tone="primary" icon={<Pencil size={14} aria-hidden />} onClick={() => open("edit")}>
+                {text("editButton")}
+              </Button>
+            )}
+            {isAdmin && tab === "edit" && <Button onClick={() => open(undefined)}>{text("editDone")}</Button>}
             {isAdmin && (
               <Button writes tone="danger" onClick={() => setDeleting(true)}>
                 {text("delete")}
@@ -102,24 +118,27 @@ function TenantParts({ tenant }: TenantTabProps) {
           </>
         }
       />
-      <TenantTiles tenant={tenant} />
-      <Tabs
-        label={text("tabs")}
-        chosen={tab}
-        onChoose={(id) =>
-          void navigate({ search: (before) => changedSearch(before, { tab: TENANT_TABS.find((one) => one === id) }) })
-        }
-        tabs={tabs.map((id) => ({
-          id,
-          label: text(id),
-          content:
-            id === tab ? (
-              <Suspense fallback={null}>
-                <Part tenant={tenant} />
-              </Suspense>
-            ) : null,
-        }))}
-      />
+      {tab === "edit" ? (
+        <Suspense fallback={null}>
+          <Part tenant={tenant} />
+        </Suspense>
+      ) : (
+        <Tabs
+          label={text("tabs")}
+          chosen={tab}
+          onChoose={(id) => open(TENANT_TABS.find((one) => one === id))}
+          tabs={tabs.map((id) => ({
+            id,
+            label: text(id),
+            content:
+              id === tab ? (
+                <Suspense fallback={null}>
+                  <Part tenant={tenant} />
+                </Suspense>
+              ) : null,
+          }))}
+        />
+      )}
       <Suspense fallback={null}>
         {isDeleting && <DeleteTenant tenant={tenant} onClose={() => setDeleting(false)} />}
       </Suspense>

@@ -3,7 +3,7 @@ import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from ".
 
 /** The parts of the page, in their order. */
 export const TENANT_TABS = [
-  "profile",
+  "overview",
   "schedule",
   "budget",
   "models",
@@ -12,6 +12,7 @@ export const TENANT_TABS = [
   "keys",
   "usage",
   "history",
+  "edit",
 ] as const;
 
 export const tenantSearch = searchParams({

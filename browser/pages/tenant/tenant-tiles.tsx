@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { pageTarget, tenantTarget } from "../../explain/link-target.ts";
+import { runOutWords } from "../../explain/run-out.ts";
 import { useBudgetUsage } from "../../forms/budget/budget-state.tsx";
 import { DayTiles } from "../../forms/usage/day-tiles.tsx";
 import { FigureTile } from "../../forms/usage/figure-tile.tsx";
@@ -16,7 +17,7 @@ const text = texts("tenant", tenantTexts);
 const LIVE_EVERY_MS = 5000;
 const MINUTE_MS = 60_000;
 
-/** How a tenant does now and in the last 24 hours. */
+/** How a tenant does now, today and this month. */
 export function TenantTiles({ tenant }: TenantTabProps) {
   const { role } = useCurrentUser();
   const nowMs = useNow(MINUTE_MS);
@@ -25,13 +26,19 @@ export function TenantTiles({ tenant }: TenantTabProps) {
   const endMs = data === undefined || data.budget_period !== "monthly" ? null : instantOf(data.period_end);
   // a ratio is null without limits
   const left = data?.ratio == null ? null : Math.max(0, 1 - data.ratio);
+  /** When it runs out, which matters more than when it resets. */
+  const noteOf = (): string => {
+    const outMs = data === undefined ? null : instantOf(data.runs_out_at);
+    if (data !== undefined && outMs !== null) return runOutWords(data, tenant.timezone, nowMs).when;
+    return endMs === null ? "" : text("resetsIn", { age: formatAge(nowMs, endMs) });
+  };
   return (
-    <DayTiles filter={{ tenant_id: tenant.id }}>
+    <DayTiles filter={{ tenant_id: tenant.id }} zone={tenant.timezone}>
       <FigureTile
         label={text("budgetLeft")}
         isLoading={usage.isPending}
         value={data?.ratio === null ? text("noBudget") : formatShare(left)}
-        note={endMs === null ? "" : text("resetsIn", { age: formatAge(nowMs, endMs) })}
+        note={noteOf()}
         target={tenantTarget(tenant.id, "budget")}
       />
       {role === "admin" && <Running tenant={tenant} />}

@@ -114,7 +114,16 @@ export function TenantsPage() {
               {text("noMatchText")}
             </Empty>
           ) : (
-            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+            <Empty
+              title={text("empty")}
+              action={
+                <Button tone="primary" onClick={() => setCreating(true)}>
+                  {text("createFirst")}
+                </Button>
+              }
+            >
+              {text("emptyText")}
+            </Empty>
           )
         }
       />

@@ -12,7 +12,7 @@ import { users } from "../../db/schema/users.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { assistantSetting } from "../../kernel/settings/definitions.ts";
 import { readSetting } from "../../kernel/settings/setting.ts";
-import { isOfAdmins } from "../../tenants/own-tenants.ts";
+import { isKeyOfPeople } from "../../tenants/own-tenants.ts";
 import { provisionerAttention } from "./provisioner-attention.ts";
 
 /** As much as the whole list shows, of each kind. */
@@ -117,8 +117,8 @@ async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly Atte
     .where(
       and(
         eq(apiKeys.disabled, false),
-        // the gateway replaces or removes the keys of its own tenants by itself
-        isOfAdmins(apiKeys.tenant_id),
+        // the gateway renews or removes the keys of its own tenants, and of the console
+        isKeyOfPeople(apiKeys.id, apiKeys.tenant_id),
         eq(tenants.status, "active"),
         gt(apiKeys.expires_at, now),
         lte(apiKeys.expires_at, new Date(now.getTime() + AHEAD_MS)),

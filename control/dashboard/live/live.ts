@@ -110,8 +110,7 @@ export class Live {
   }
 
   async #send(request: Request, address: string, authorization: string, caller: Caller): Promise<Response> {
-    const headers = new Headers({ authorization, "x-gateway-audit-actor": headerText(caller.user.email) });
-    if (caller.address !== null) headers.set("x-gateway-audit-address", caller.address);
+    const headers = new Headers({ authorization, ...personHeaders(caller.user, caller.address) });
     for (const name of REQUEST_HEADERS) {
       const value = request.headers.get(name);
       if (value !== null) headers.set(name, value);
@@ -127,6 +126,15 @@ export class Live {
       } as RequestInit),
     );
   }
+}
+
+/** Who writes, and from where, for the audit log. */
+export function personHeaders(
+  { email }: Pick<ConsolePerson, "email">,
+  address: string | null,
+): Readonly<Record<string, string>> {
+  const actor = { "x-gateway-audit-actor": headerText(email) };
+  return address === null ? actor : { ...actor, "x-gateway-audit-address": address };
 }
 
 /** The answer without what belongs to the Management API's own callers. */

@@ -78,10 +78,12 @@ it.each(BLOCKED)("connects mail to no address that is always blocked, however it
     recipients: ["c@d"],
     starttls: false,
   };
-  expect(await sendMail(email, null, { issueKey: "k", title: "t", detail: "d", repeats: 0, consoleUrl: null })).toEqual({
-    ok: false,
-    detail: "address blocked",
-  });
+  expect(await sendMail(email, null, { issueKey: "k", title: "t", detail: "d", repeats: 0, consoleUrl: null })).toEqual(
+    {
+      ok: false,
+      detail: "address blocked",
+    },
+  );
 });
 
 it.each(["169.254.169.254", "[fe80::1]", "100.100.100.200", "[64:ff9b::a9fe:a9fe]"])(

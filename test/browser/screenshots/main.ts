@@ -1,6 +1,7 @@
 /**
- * `npm run console:shots`: pictures of the console's pages, light and dark, into docs/console/, with a page that shows them, and of
- * walks by clicks, each with a page of its own. They are of a whole gateway in use, so that they show what is there. With names
+ * `npm run console:shots`: pictures of the console's pages into docs/console/, with a page that shows them, and of walks by clicks,
+ * each with a page of its own. They are of a whole gateway in use, so that they show what is there. Every page is taken in the light
+ * theme at 1440 pixels, some also in the dark one and as on a phone. With names
  * (`-- portal walk-tenant`) only the pictures whose names begin so are made anew. Exit code 1 when a picture is too large or a page
  * is not there.
  */
@@ -22,8 +23,12 @@ import { SLOTS, startTraffic, type Traffic } from "./traffic.ts";
 
 const FOLDER = join(import.meta.dirname, "../../../docs/console");
 const THEMES = ["light", "dark"] as const;
-const SIZE = { width: 1280, height: 800 };
-const MAX_BYTES = 200_000;
+type Look = (typeof THEMES)[number] | "phone";
+const WIDE = { width: 1440, height: 900 };
+const PHONE = { width: 390, height: 844 };
+const MAX_BYTES = 80_000;
+/** Of the pictures, 0 to 1. */
+const QUALITY = 0.5;
 /** Live pages read again all the time: what is shown once nothing has been asked for this long is the page. */
 const QUIET_MS = 700;
 
@@ -34,18 +39,38 @@ interface Shot {
   readonly path: (traffic: Traffic) => string;
   /** Absent: the admin. */
   readonly as?: "user";
+  /** Besides the light one. */
+  readonly also?: readonly ("dark" | "phone")[];
 }
 
 const SHOTS: readonly Shot[] = [
-  { name: "overview", title: "Overview: must I act now?", path: () => "/" },
+  { name: "overview", title: "Overview: what needs attention now", path: () => "/", also: ["dark", "phone"] },
   { name: "alerts", title: "Alerts: what is wrong, and what to do", path: () => "/alerts" },
   { name: "alerts-history", title: "Alerts: the last 30 days", path: () => "/alerts?tab=history" },
   { name: "alerts-channels", title: "Alerts: who is told of which", path: () => "/alerts?tab=channels" },
-  { name: "fairshare", title: "Fairshare: who waits, and why", path: () => "/fairshare" },
-  { name: "logs", title: "Logs: what was slow or refused, and why", path: () => "/logs" },
-  { name: "models", title: "Models: which serve, and how well", path: () => "/models" },
+  { name: "fairshare", title: "Fairshare: who waits, and why", path: () => "/fairshare", also: ["dark"] },
+  { name: "logs", title: "Logs: what was slow or refused, and why", path: () => "/logs", also: ["dark", "phone"] },
+  { name: "models", title: "Models: which serve, and how well", path: () => "/models", also: ["dark"] },
   { name: "tenants", title: "Tenants", path: () => "/tenants" },
-  { name: "tenant", title: "A tenant: budget, hours, keys", path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}` },
+  {
+    name: "tenant",
+    title: "A tenant: spend, budget, what runs, what failed",
+    path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}`,
+    also: ["dark", "phone"],
+  },
+  {
+    name: "tenant-edit",
+    title: "A tenant: all of it in one form",
+    path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}?tab=edit`,
+  },
+  {
+    name: "model",
+    title: "A model: what it does, and what it costs",
+    path: () => "/models/llama-3.3-70b",
+    also: ["dark"],
+  },
+  { name: "model-health", title: "A model: its checks", path: () => "/models/llama-3.3-70b?tab=health" },
+  { name: "prices", title: "The price list", path: () => "/prices" },
   { name: "deployments", title: "Managed models", path: () => "/deployments" },
   {
     name: "deployment",
@@ -54,18 +79,34 @@ const SHOTS: readonly Shot[] = [
   },
   { name: "keys", title: "Keys", path: () => "/keys" },
   { name: "batches", title: "Batches: how far they are", path: () => "/batches" },
-  { name: "playground", title: "Playground: models with a pasted key", path: () => "/playground" },
+  { name: "playground", title: "Playground: a model, as a tenant", path: () => "/playground" },
   { name: "mcp", title: "MCP servers", path: () => "/mcp" },
-  { name: "settings", title: "Settings: where alerts go", path: () => "/settings" },
+  { name: "settings", title: "Settings: where alerts go", path: () => "/settings", also: ["dark"] },
   { name: "backup", title: "Settings: backup and restore", path: () => "/settings?tab=backup" },
-  { name: "portal", title: "A user's first page: can my application call?", path: () => "/portal", as: "user" },
+  {
+    name: "portal",
+    title: "A user's first page: can my application call?",
+    path: () => "/portal",
+    as: "user",
+    also: ["dark", "phone"],
+  },
   { name: "portal-models", title: "Models and prices, as a user sees them", path: () => "/portal/models", as: "user" },
   { name: "portal-usage", title: "What the own tenant has used, and what it cost", path: () => "/reports", as: "user" },
   { name: "portal-limits", title: "What limits the own tenant", path: () => "/portal/limits", as: "user" },
   { name: "portal-guide", title: "How an application calls", path: () => "/portal/guide", as: "user" },
   { name: "users", title: "Users", path: () => "/users" },
-  { name: "reports", title: "Costs: what was spent, on what, and what the month will cost", path: () => "/reports" },
-  { name: "service", title: "Service health: how requests end, and how fast they are", path: () => "/service" },
+  {
+    name: "reports",
+    title: "Costs: what was spent, on what, and what the month will cost",
+    path: () => "/reports",
+    also: ["dark", "phone"],
+  },
+  {
+    name: "service",
+    title: "Service health: how requests end, and how fast they are",
+    path: () => "/service",
+    also: ["dark"],
+  },
   {
     name: "statement",
     title: "A tenant's statement of a month, made for paper",
@@ -101,7 +142,7 @@ try {
   const traffic = await startTraffic(gateway, upstream);
   if (stack.dashboard === null) throw new Error("the stack has no console");
   mkdirSync(FOLDER, { recursive: true });
-  for (const name of readdirSync(FOLDER)) if (name.endsWith(".png") && isWanted(name)) rmSync(join(FOLDER, name));
+  for (const name of readdirSync(FOLDER)) if (/\.(png|webp)$/.test(name) && isWanted(name)) rmSync(join(FOLDER, name));
   const connected = await chromium.connect(browser.wsEndpoint());
   await takeAll(connected, stack.dashboard, gateway, traffic);
   traffic.end();
@@ -119,13 +160,13 @@ try {
 async function opened(
   connected: Browser,
   { url, email, password }: DashboardAccess,
-  theme: (typeof THEMES)[number],
+  look: Look,
   isAdmin: boolean,
 ): Promise<BrowserContext> {
   const context = await connected.newContext({
     baseURL: url,
-    viewport: SIZE,
-    colorScheme: theme,
+    viewport: look === "phone" ? PHONE : WIDE,
+    colorScheme: look === "dark" ? "dark" : "light",
     reducedMotion: "reduce",
     timezoneId: "UTC",
     locale: "en-US",
@@ -148,11 +189,11 @@ function personNamed(name: string): Readonly<Record<string, string>> {
 }
 
 async function takeAll(connected: Browser, access: DashboardAccess, gateway: Gateway, traffic: Traffic): Promise<void> {
-  for (const theme of THEMES) {
+  for (const look of [...THEMES, "phone"] as const) {
     for (const as of [undefined, "user"] as const) {
-      const shots = SHOTS.filter((shot) => shot.as === as && isWanted(shot.name));
+      const shots = SHOTS.filter((shot) => shot.as === as && isWanted(shot.name) && looksOf(shot).includes(look));
       if (shots.length === 0) continue;
-      const context = await opened(connected, access, theme, as === undefined);
+      const context = await opened(connected, access, look, as === undefined);
       if (as === "user") {
         await context.request.get(`/auth/oidc/${PROVIDER.id}?return_to=/api/session`, { headers: personNamed("ann") });
         const [user] = await gateway.must<readonly { id: string }[]>("GET", "/users?q=ann@");
@@ -163,7 +204,7 @@ async function takeAll(connected: Browser, access: DashboardAccess, gateway: Gat
       for (const { name, path } of shots) {
         await page.goto(path(traffic));
         await page.getByRole("heading", { level: 1 }).waitFor();
-        await take(page, `${name}-${theme}`);
+        await take(page, `${name}-${look}`);
       }
       await context.close();
     }
@@ -210,11 +251,34 @@ async function walkOfOperator(
 
 async function take(page: Page, name: string): Promise<void> {
   await settled(page);
-  const picture = await page.screenshot({ path: join(FOLDER, `${name}.png`), caret: "hide" });
-  process.stdout.write(`${name}.png: ${Math.ceil(picture.byteLength / 1000)} kB\n`);
+  const picture = await compressed(page.context(), await page.screenshot({ caret: "hide" }));
+  writeFileSync(join(FOLDER, `${name}.webp`), picture);
+  process.stdout.write(`${name}.webp: ${Math.ceil(picture.byteLength / 1000)} kB\n`);
   if (picture.byteLength <= MAX_BYTES) return;
-  process.stderr.write(`${name}.png is larger than ${MAX_BYTES / 1000} kB\n`);
+  process.stderr.write(`${name}.webp is larger than ${MAX_BYTES / 1000} kB\n`);
   process.exitCode = 1;
+}
+
+/** A picture as WebP, which the browser itself can write. */
+async function compressed(context: BrowserContext, png: Buffer): Promise<Buffer> {
+  const page = await context.newPage();
+  try {
+    const webp = await page.evaluate(
+      async ({ url, quality }) => {
+        const image = new Image();
+        image.src = url;
+        await image.decode();
+        const canvas = document.createElement("canvas");
+        [canvas.width, canvas.height] = [image.width, image.height];
+        canvas.getContext("2d")?.drawImage(image, 0, 0);
+        return canvas.toDataURL("image/webp", quality);
+      },
+      { url: `data:image/png;base64,${png.toString("base64")}`, quality: QUALITY },
+    );
+    return Buffer.from(webp.replace("data:image/webp;base64,", ""), "base64");
+  } finally {
+    await page.close();
+  }
 }
 
 /** Resolves when the page has asked for nothing for a while, and nothing on it is loading. */
@@ -232,10 +296,16 @@ async function settled(page: Page): Promise<void> {
   await page.waitForFunction(() => document.querySelector('[role="status"][aria-label^="Loading"]') === null);
 }
 
+function looksOf({ also = [] }: Shot): readonly Look[] {
+  return ["light", ...also];
+}
+
 function contents(): string {
   const sections = SHOTS.map(
-    ({ name, title }) =>
-      `## ${title}\n\n${THEMES.map((theme) => `![${title}, ${theme}](${name}-${theme}.png)`).join("\n\n")}\n`,
+    (shot) =>
+      `## ${shot.title}\n\n${looksOf(shot)
+        .map((look) => `![${shot.title}, ${look}](${shot.name}-${look}.webp)`)
+        .join("\n\n")}\n`,
   );
   const walks = [OPERATOR_WALK, TENANT_WALK]
     .map(({ name, title }) => `[${title.toLowerCase()}](${name}.md)`)
@@ -266,7 +336,7 @@ async function writeWalk(options: WalkPage, walkOn: (walk: Walk) => Promise<unkn
   const whole = `${walk.clicks} clicks and ${walk.steps.length - walk.clicks} other steps.`;
   const parts = pictures.map(({ seen, picture, after }, at) => {
     const done = steps(walk, pictures[at - 1]?.after ?? 0, after);
-    return `${done}${seen}:\n\n![${seen}](${picture}.png)\n`;
+    return `${done}${seen}:\n\n![${seen}](${picture}.webp)\n`;
   });
   const rest = steps(walk, pictures.at(-1)?.after ?? 0);
   const text = [`# ${title}\n`, `${intro} ${whole}\n`, ...parts, rest].join("\n").trimEnd();

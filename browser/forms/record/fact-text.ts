@@ -1,0 +1,27 @@
+/** The value of a field where it is read, not typed: numbers in groups of digits, choices by their names. */
+import { fieldTexts } from "../../messages/en/fields.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatCount } from "../../ui/format.ts";
+import { choiceLabel, valueText } from "./field-words.ts";
+import { perMillionOf } from "./per-million.ts";
+
+const text = texts("fields", fieldTexts);
+
+const CHOICES: ReadonlySet<string> = new Set([
+  "model_type",
+  "api_dialect",
+  "responses_api",
+  "auth_scheme",
+  "endpoint_selection_mode",
+  "capacity_mode",
+  "budget_period",
+  "end_user_budget_period",
+]);
+
+/** In one line; a dash for what is empty. */
+export function factText(name: string, value: unknown, zone: string): string {
+  if (value === "") return text("unknown");
+  if (typeof value === "string" && CHOICES.has(name)) return choiceLabel(value);
+  if (typeof value === "number" && Number.isInteger(value) && perMillionOf(name) === null) return formatCount(value);
+  return valueText(name, value, zone);
+}

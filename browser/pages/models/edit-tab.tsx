@@ -1,0 +1,87 @@
+/** All of a model in one form, which is saved at once and sends only the fields that were changed. */
+import "../../forms/record/no-code-from-texts.ts";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { FALLBACK_REASONS, MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
+import { BOONS, patchModelSchema } from "../../../shared/schema/model.ts";
+import { healthConfigSchema } from "../../../shared/schema/model-health.ts";
+import type { Records } from "../../data/api.ts";
+import { read } from "../../data/reads.ts";
+import type { FieldValues } from "../../forms/record/drafts.ts";
+import { type FieldSpec, fieldSpecs, objectSpecs } from "../../forms/record/field-specs.ts";
+import { RecordForm } from "../../forms/record/record-form.tsx";
+import { modelsTexts } from "../../messages/en/models.ts";
+import { texts } from "../../messages/texts.ts";
+import { useZone } from "../../time/zone-context.tsx";
+import { Panel } from "../../ui/layout.tsx";
+import { BoonNotice } from "./boon-notice.tsx";
+import { MODEL_READS } from "./model-reads.ts";
+import { flatModel, MODEL_SECTIONS } from "./model-sections.tsx";
+import type { ModelTabProps } from "./model-tab.ts";
+import { SavedConnectionTest } from "./saved-connection-test.tsx";
+import { freshModel, updateModel } from "./update-model.ts";
+
+const text = texts("models", modelsTexts);
+
+const HEALTH = objectSpecs(MODEL_FIELDS.health_checks_enabled.record.health).map((spec) =>
+  spec.name === "maintenance_until" ? { ...spec, kind: "instant" as const } : spec,
+);
+const choices = (name: string, offered: readonly string[]): FieldSpec => ({
+  name,
+  kind: "choices",
+  isNullable: false,
+  choices: offered,
+});
+const SPECS: readonly FieldSpec[] = Object.values(MODEL_SECTIONS)
+  .flat()
+  .flatMap((name) => {
+    if (name === "boons") return [choices(name, BOONS)];
+    if (name === "fallback_on") return [choices(name, FALLBACK_REASONS)];
+    return HEALTH.find((spec) => spec.name === name) ?? fieldSpecs([name], MODEL_FIELDS);
+  });
+const SCHEMA = patchModelSchema.safeExtend(healthConfigSchema.partial().shape);
+const HEALTH_NAMES: ReadonlySet<string> = new Set(MODEL_SECTIONS.health);
+const HEADINGS = Object.fromEntries(
+  Object.entries(MODEL_SECTIONS).map(([section, [first]]) => [first, text(section as keyof typeof MODEL_SECTIONS)]),
+);
+
+export function ModelEditTab({ model }: ModelTabProps) {
+  const { id, model_name: name } = model;
+  const { zone } = useZone();
+  const queries = useQueryClient();
+  const servers = useQuery(read("/api/v1/mcp-servers", { params: { query: { limit: "1000" } } }));
+  const offered = [...new Set([...(servers.data ?? []).map((server) => server.name), ...model.tool_servers])];
+  // Always choices: a control that became another one while the form is open would count as changed.
+  const specs = SPECS.map((spec) => (spec.name === "tool_servers" ? choices(spec.name, offered) : spec));
+  return (
+    <Panel title={text("edit")} note={text("editNote")}>
+      <RecordForm
+        what={text("settings")}
+        name={name}
+        specs={specs}
+        schema={SCHEMA}
+        record={flatModel(model)}
+        zone={zone}
+        sends="changed"
+        headings={HEADINGS}
+        note={(values: FieldValues) => (
+          <>
+            <BoonNotice boons={values["boons"]} servers={values["tool_servers"]} />
+            <SavedConnectionTest values={values} model={model} />
+          </>
+        )}
+        send={async (body, header) => await updateModel(id, withHealth(body), header)}
+        readNow={async () => flatModel(await freshModel(queries, id))}
+        recordIn={(answer) => flatModel(answer as Records["Model"])}
+        touches={MODEL_READS}
+      />
+    </Panel>
+  );
+}
+
+/** The body with the fields of the health checks in their object. */
+function withHealth(body: FieldValues): FieldValues {
+  const [own, health] = [false, true].map((isHealth) =>
+    Object.fromEntries(Object.entries(body).filter(([name]) => HEALTH_NAMES.has(name) === isHealth)),
+  );
+  return { ...own, ...(Object.keys(health ?? {}).length === 0 ? {} : { health }) };
+}

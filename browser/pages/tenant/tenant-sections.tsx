@@ -1,0 +1,75 @@
+/** The fields of a tenant by section, and their values. They are changed in one form (edit-tab.tsx). */
+import { RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
+import type { Records } from "../../data/api.ts";
+import { factText } from "../../forms/record/fact-text.ts";
+import { fieldLabel } from "../../forms/record/field-words.ts";
+import { tenantTexts } from "../../messages/en/tenant.ts";
+import { texts } from "../../messages/texts.ts";
+import { Facts } from "../../ui/layout.tsx";
+
+const text = texts("tenant", tenantTexts);
+
+type Tenant = Records["Tenant"];
+
+/** What has no section is a detail. */
+export const TENANT_SECTIONS = {
+  limits: [
+    ...RATE_FIELD_NAMES,
+    "max_in_flight",
+    "files_bytes",
+    "weight",
+    "fairshare_group",
+    "tracing_enabled",
+    "synthetic",
+  ],
+  budget: [
+    "budget_tokens",
+    "budget_cost_usd",
+    "budget_period",
+    "budget_started_at",
+    "end_user_budget_tokens",
+    "end_user_budget_cost_usd",
+    "end_user_budget_period",
+  ],
+  allowList: ["allowed_models"],
+  schedule: ["active_from", "active_until"],
+} as const satisfies Readonly<Record<string, readonly (keyof Tenant)[]>>;
+
+/** Fields with a place of their own on the page. */
+const ELSEWHERE = [
+  "id",
+  "status",
+  "weekly_windows",
+  "guardrails_policy",
+  "compression_policy",
+  "created_at",
+  "updated_at",
+  "rev",
+  "warnings",
+];
+const WITH_PLACE: ReadonlySet<string> = new Set([...ELSEWHERE, ...Object.values(TENANT_SECTIONS).flat()]);
+
+/** Those of the fields that are details. */
+export function detailsOf(fields: readonly string[]): readonly string[] {
+  return fields.filter((name) => !WITH_PLACE.has(name));
+}
+
+interface TenantFactsProps {
+  readonly section: keyof typeof TENANT_SECTIONS | "details";
+  readonly tenant: Tenant;
+}
+
+/** What the reader gets to see of a section. */
+export function TenantFacts({ section, tenant }: TenantFactsProps) {
+  const values: Readonly<Record<string, unknown>> = tenant;
+  const names = section === "details" ? detailsOf(Object.keys(tenant)) : TENANT_SECTIONS[section];
+  const shown = names.filter((name) => Object.hasOwn(tenant, name));
+  return <Facts facts={shown.map((name) => [fieldLabel(name), limitText(name, values[name], tenant.timezone)])} />;
+}
+
+/** What limits nothing is no limit, whether that is 0 or null. */
+function limitText(name: string, value: unknown, zone: string): string {
+  const isRate = RATE_FIELD_NAMES.some((rate) => rate === name);
+  if ((isRate && value === 0) || (name === "max_in_flight" && value === null)) return text("noBudget");
+  return factText(name, value, zone);
+}

@@ -1,0 +1,25 @@
+/** Which parts of the console lead to something that is configured; the navigation leaves out the others. */
+
+const PLACE = "http://management.invalid/api/v1";
+
+interface Management {
+  readonly adminToken: string;
+  readonly management: (request: Request) => Promise<Response>;
+}
+
+/**
+ * True when a job scheduler is set, or a model has a spec to be run on one. True as well when nobody knows: an entry too many
+ * harms less than one that is missing.
+ */
+export async function hasDeployments({ adminToken, management }: Management): Promise<boolean> {
+  const headers = { authorization: `Bearer ${adminToken}` };
+  const read = async (path: string): Promise<unknown> =>
+    await (await management(new Request(`${PLACE}${path}`, { headers }))).json();
+  try {
+    const [scheduler, specs] = await Promise.all([read("/settings/jobsched"), read("/managed?limit=1")]);
+    const { url } = scheduler as { readonly url?: unknown };
+    return url !== "" || !Array.isArray(specs) || specs.length > 0;
+  } catch {
+    return true;
+  }
+}

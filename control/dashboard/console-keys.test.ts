@@ -1,0 +1,140 @@
+/**
+ * Calls of the playground without a pasted key (docs/rules/console.md#relay): as which tenant, by whose name, with which key, and
+ * that no browser gets to see it.
+ *
+ * @module-tag check
+ */
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import type { ApiKey } from "../../shared/schema/api-key.ts";
+import type { AuditEntry } from "../../shared/schema/audit.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
+import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
+import { users } from "../db/schema/users.ts";
+
+const HOUR_MS = 3_600_000;
+const CHAT = "/api/relay/v1/chat/completions";
+const MODELS = "/api/relay/v1/models";
+
+let testing: TestConsole;
+let admin: ConsoleBrowser;
+let tenant: Tenant;
+/** The keys that the data plane was called with. */
+let presented: string[];
+let status: number;
+
+const dataPlane = createServer((incoming, response) => {
+  presented.push((incoming.headers.authorization ?? "").replace("Bearer ", ""));
+  incoming.on("end", () => response.writeHead(status, { "content-type": "application/json" }).end('{"data":[]}'));
+  incoming.resume();
+});
+
+const call = async (browser: ConsoleBrowser, tenantId: string | null, method = "POST", path = CHAT) => {
+  const headers: Record<string, string> = tenantId === null ? {} : { "x-gateway-tenant": tenantId };
+  return await browser.send(method, path, method === "POST" ? {} : undefined, headers);
+};
+const api = async <T>(path: string): Promise<T> =>
+  (await (await testing.control.request("GET", `/api/v1${path}`)).json()) as T;
+const keysOf = async ({ id }: Tenant) => await api<readonly ApiKey[]>(`/tenants/${id}/keys`);
+const newTenant = async (): Promise<Tenant> => {
+  const made = await testing.control.request("POST", "/api/v1/tenants", { name: `t-${randomUUID()}` });
+  return (await made.json()) as Tenant;
+};
+const codeOf = async (response: Response): Promise<string> =>
+  ((await response.json()) as { error: { code: string } }).error.code;
+
+beforeAll(async () => {
+  dataPlane.listen(0, "127.0.0.1");
+  await once(dataPlane, "listening");
+  const { port } = dataPlane.address() as AddressInfo;
+  testing = await startConsole({ GATEWAY_PROXY_BASE_URL: `http://127.0.0.1:${port}` });
+});
+beforeEach(async () => {
+  await testing.reset();
+  admin = await testing.admin();
+  tenant = await newTenant();
+  presented = [];
+  status = 200;
+});
+afterAll(async () => {
+  dataPlane.closeAllConnections();
+  dataPlane.close();
+  await testing.close();
+});
+
+it("calls as the tenant that an admin names, with one key for an hour in the admin's name", async () => {
+  expect((await call(admin, tenant.id)).status).toBe(200);
+  expect((await call(admin, tenant.id, "GET", MODELS)).status).toBe(200);
+  const [first, second] = presented;
+  expect(first).toMatch(/^sk_[0-9a-f]{48}$/);
+  expect(second).toBe(first);
+  const keys = await keysOf(tenant);
+  expect(keys).toMatchObject([{ name: "Console playground", key_prefix: first?.slice(0, 18), disabled: false }]);
+  expect(Date.parse(keys[0]?.expires_at ?? "") - Date.now()).toBeLessThanOrEqual(HOUR_MS);
+  const audit = await api<readonly AuditEntry[]>(`/audit?entity_id=${keys[0]?.id}`);
+  expect(audit).toMatchObject([{ action: "create_key", actor: ADMIN.email.toLowerCase() }]);
+});
+
+it("keeps the key's secret from browsers, backups and the log", async () => {
+  const answer = await call(admin, tenant.id);
+  const shown = `${await answer.text()} ${JSON.stringify([...answer.headers])}`;
+  const backup = await (await testing.control.request("GET", "/api/v1/backup/export")).text();
+  const [{ id } = { id: "" }] = await keysOf(tenant);
+  expect({ isShown: shown.includes("sk_"), isLogged: testing.logged.join("").includes(presented[0] ?? "?") }).toEqual({
+    isShown: false,
+    isLogged: false,
+  });
+  expect(backup).toContain(tenant.id);
+  expect(backup).not.toContain(id);
+  expect(JSON.stringify(await api("/attention"))).not.toContain(id);
+});
+
+it("makes another key when the hour is over, and removes the ended one", async () => {
+  await call(admin, tenant.id);
+  testing.aheadMs = HOUR_MS;
+  await testing.control.connection.db.execute("UPDATE api_keys SET expires_at = now() - interval '1 second'");
+  await call(admin, tenant.id);
+  testing.aheadMs = 0;
+  expect(presented[1]).not.toBe(presented[0]);
+  expect((await keysOf(tenant)).map(({ key_prefix }) => key_prefix)).toEqual([presented[1]?.slice(0, 18)]);
+});
+
+it("makes another key after the data plane has refused one", async () => {
+  status = 401;
+  expect((await call(admin, tenant.id)).status).toBe(401);
+  status = 200;
+  expect((await call(admin, tenant.id)).status).toBe(200);
+  expect(presented[1]).not.toBe(presented[0]);
+});
+
+it("calls as nobody for a tenant that is missing, unnamed or malformed", async () => {
+  for (const id of [randomUUID(), null, "", "x", `${tenant.id}/../..`]) {
+    const answer = await call(admin, id);
+    expect({ id, status: answer.status, code: await codeOf(answer) }).toEqual({ id, status: 404, code: "not_found" });
+  }
+  expect(presented).toEqual([]);
+});
+
+it("lets a user call as the own tenant alone, and stops at once when the user may no longer", async () => {
+  const other = await newTenant();
+  const ann = testing.browser();
+  await testing.signIn(ann);
+  const { db } = testing.control.connection;
+  const be = async (change: Partial<typeof users.$inferInsert>) =>
+    await db.update(users).set(change).where(eq(users.provider, "corp"));
+  await be({ status: "active", role: "user", tenant_id: tenant.id });
+  expect((await call(ann, null)).status).toBe(200);
+  expect((await call(ann, tenant.id)).status).toBe(200);
+  expect(await codeOf(await call(ann, other.id))).toBe("not_found");
+  await be({ tenant_id: other.id });
+  expect(await codeOf(await call(ann, tenant.id))).toBe("not_found");
+  await be({ status: "disabled" });
+  expect(await codeOf(await call(ann, null))).toBe("account_disabled");
+  expect({ own: (await keysOf(tenant)).length, other: (await keysOf(other)).length }).toEqual({ own: 1, other: 0 });
+  expect(presented).toHaveLength(2);
+});
