@@ -63,7 +63,7 @@ it("a list keeps its order and its columns over a reload, and goes back to the u
   expect(new URL(page.url()).searchParams.get("sort")).toBe("name");
 
   await page.getByRole("link", { name: `b ${mark}` }).click();
-  await page.getByRole("tab", { name: "Profile" }).waitFor();
+  await page.getByRole("tab", { name: "Overview" }).waitFor();
   await page.goBack();
   await order("abc");
   await heads((seen) => seen.join() === chosen);
@@ -142,7 +142,7 @@ it("endpoints keep their sorting over a reload and in the CSV, and move in their
   await page.goto(`/models/${model.id}?tab=connection`);
   const table = page.getByRole("table", { name: "Endpoints" });
   const weights = async (): Promise<readonly string[]> =>
-    await table.locator("tbody tr[data-index] td:nth-child(5)").allInnerTexts();
+    await table.locator("tbody tr[data-index] td:nth-child(6)").allInnerTexts();
   await table.getByRole("button", { name: "Weight" }).click();
   await waitFor(weights, (seen) => seen.join() === "9,5,1");
   await page.getByRole("button", { name: "Columns: Endpoints" }).click();
