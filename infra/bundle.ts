@@ -19,7 +19,7 @@ const GZIP_BUDGET_BYTES = 362_000;
  * The console's compressed sizes: what the first page needs, what a page adds, what a part of a page adds that is loaded when it
  * is opened (a form brings the schemas that judge it), all scripts, and the stylesheet.
  */
-const CONSOLE_BUDGET_BYTES = { first: 170_000, page: 30_000, part: 66_000, all: 520_000, style: 20_000 };
+const CONSOLE_BUDGET_BYTES = { first: 170_000, page: 30_000, part: 66_000, all: 528_000, style: 20_000 };
 
 const DIST = join(import.meta.dirname, "../dist");
 

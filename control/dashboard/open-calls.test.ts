@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { UserRow } from "../db/schema/users.ts";
+import type { ConsolePerson } from "../users/person.ts";
 import { ConsoleKeys } from "./console-keys.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { Relay } from "./relay.ts";
@@ -41,7 +41,7 @@ afterAll(() => {
 const KEY = { authorization: "Bearer pasted" };
 const ask = async (more: RequestInit = {}, path = CHAT, userId = "ann") =>
   await relay.answer(new Request("http://console.test/", { method: "POST", body: "{}", headers: KEY, ...more }), path, {
-    user: { id: userId, email: "ann@example.org", role: "user", tenant_id: ABSENT } as UserRow,
+    user: { id: userId, email: "ann@example.org", role: "user", tenant_id: ABSENT } as ConsolePerson,
     address: null,
   });
 const whole = (response: ServerResponse): void => void response.writeHead(200).end("whole");

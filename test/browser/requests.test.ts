@@ -13,7 +13,7 @@ const fixture = useConsole();
 async function traffic(counts: { readonly served: number; readonly refused: number; readonly failed: number }) {
   const { gateway, upstream } = fixture;
   const minted = await gateway.mint(upstream.url, "plain", { health: { checks_enabled: false } });
-  const send = async (count: number, body: object = {}): Promise<void> => {
+  const send = async (count: number, body: Readonly<Record<string, unknown>> = {}): Promise<void> => {
     for (let sent = 0; sent < count; sent += 1) await (await gateway.chat(minted, { body })).text();
   };
   await send(counts.served);
