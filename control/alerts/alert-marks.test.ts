@@ -1,4 +1,8 @@
-/** Alerts that are acknowledged or muted (docs/rules/alerts.md#acknowledged-and-muted), by the real API and a real webhook. */
+/**
+ * Alerts that are acknowledged or muted (docs/rules/alerts.md#acknowledged-and-muted), by the real API and a real webhook.
+ *
+ * @module-tag check
+ */
 import { eq } from "drizzle-orm";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,8 @@
-/** Points in time and days on every route that takes one (docs/rules/management-api.md#times). */
+/**
+ * Points in time and days on every route that takes one (docs/rules/management-api.md#times).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Backup } from "../../shared/schema/backup.ts";

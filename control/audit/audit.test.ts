@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { importSealKey } from "../../shared/crypto/seal.ts";
 import type { Backup } from "../../shared/schema/backup.ts";

@@ -1,4 +1,8 @@
-/** Lines in the database: no more are claimed than asked for, and each is ended once (docs/rules/batches.md#exactly-once). */
+/**
+ * Lines in the database: no more are claimed than asked for, and each is ended once (docs/rules/batches.md#exactly-once).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";

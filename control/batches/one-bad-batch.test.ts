@@ -1,4 +1,8 @@
-/** What is wrong with one batch does not keep others from going on (docs/rules/batches.md#execution). */
+/**
+ * What is wrong with one batch does not keep others from going on (docs/rules/batches.md#execution).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { pino } from "pino";

@@ -1,4 +1,8 @@
-/** What a card of the assistant says is what happens, at the time of the click (docs/rules/assistant.md#proposals). */
+/**
+ * What a card of the assistant says is what happens, at the time of the click (docs/rules/assistant.md#proposals).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";

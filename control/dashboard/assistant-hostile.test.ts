@@ -1,6 +1,8 @@
 /**
  * Hostile data and hostile models before the assistant (docs/rules/assistant.md#injection): whatever they say, nothing but reads
  * reaches the Management API, an answer ends, and a person has no more than they may have at that moment.
+ *
+ * @module-tag check
  */
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";

@@ -1,4 +1,8 @@
-/** Who gets into the console (docs/rules/console.md#break-glass, docs/rules/console.md#providers, docs/rules/users.md). */
+/**
+ * Who gets into the console (docs/rules/console.md#break-glass, docs/rules/console.md#providers, docs/rules/users.md).
+ *
+ * @module-tag check
+ */
 import { randomBytes } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -1,4 +1,8 @@
-/** The embedded database runs in the thread of the service, and leaves room for its other work. */
+/**
+ * The embedded database runs in the thread of the service, and leaves room for its other work.
+ *
+ * @module-tag check
+ */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Connection, connect, type Database, type Transaction } from "./connect.ts";

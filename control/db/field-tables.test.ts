@@ -1,6 +1,8 @@
 /**
  * The table of fields of each resource is complete: the database, the record, the backup and the hot copy have what the
  * table says and nothing else, and a restore brings every field back.
+ *
+ * @module-tag check
  */
 import { getTableColumns, getTableName, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";

@@ -1,6 +1,8 @@
 /**
  * What checks found at a model's endpoints, as admins read it (docs/rules/models.md#endpoints,
  * docs/rules/health.md#records).
+ *
+ * @module-tag check
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";

@@ -1,6 +1,8 @@
 /**
  * What the health worker requests from an upstream, and its verdict on the answer (docs/rules/health.md#classification,
  * docs/rules/health.md#probes).
+ *
+ * @module-tag check
  */
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";

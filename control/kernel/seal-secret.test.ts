@@ -1,6 +1,8 @@
 /**
  * Secrets at rest (docs/rules/secrets.md#at-rest): sealed in every table and in every copy, answered by no read, contained
  * in no audit entry.
+ *
+ * @module-tag check
  */
 import { sql } from "drizzle-orm";
 import { afterEach, describe, expect, it } from "vitest";

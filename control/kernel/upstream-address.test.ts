@@ -1,4 +1,8 @@
-/** The address policy on every write that registers an address: what is refused is named, and nothing changes. */
+/**
+ * The address policy on every write that registers an address: what is refused is named, and nothing changes.
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";

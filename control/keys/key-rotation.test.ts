@@ -1,4 +1,8 @@
-/** Ends, lists of models and rotation of keys (docs/rules/keys.md#rotation, docs/rules/keys.md#expiry). */
+/**
+ * Ends, lists of models and rotation of keys (docs/rules/keys.md#rotation, docs/rules/keys.md#expiry).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hashKeySecret } from "../../shared/access/api-key.ts";
 import { type ResolvedKey, resolvedKeySchema, storeKeys } from "../../shared/records.ts";

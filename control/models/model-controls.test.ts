@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ModelRecord, modelRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Model } from "../../shared/schema/model.ts";

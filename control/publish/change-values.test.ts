@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Model } from "../../shared/schema/model.ts";

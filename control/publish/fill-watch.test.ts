@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readyFloorOf, storeKeys } from "../../shared/records.ts";
 import { FILL_PATH } from "../../shared/wire/internal.ts";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { settingsRecordSchema, storeKeys } from "../../shared/records.ts";

@@ -1,4 +1,8 @@
-/** The address policy against an independently written list, judged by another implementation (Node's BlockList). */
+/**
+ * The address policy against an independently written list, judged by another implementation (Node's BlockList).
+ *
+ * @module-tag check
+ */
 import { BlockList, isIPv6 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

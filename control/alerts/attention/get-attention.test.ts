@@ -1,4 +1,8 @@
-/** What a person has to act on now (docs/rules/attention.md), with the real database and cells that a test answers for. */
+/**
+ * What a person has to act on now (docs/rules/attention.md), with the real database and cells that a test answers for.
+ *
+ * @module-tag check
+ */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { eq } from "drizzle-orm";

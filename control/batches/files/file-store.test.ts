@@ -1,4 +1,8 @@
-/** What a tenant may store: files with lines, within its quota, the lines of open batches included (docs/rules/batches.md#files). */
+/**
+ * What a tenant may store: files with lines, within its quota, the lines of open batches included (docs/rules/batches.md#files).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,6 +1,8 @@
 /**
  * What a browser reaches of the Management API (docs/rules/console.md#live): nobody more than their role and tenant allow,
  * by whatever path, method or parameter.
+ *
+ * @module-tag check
  */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

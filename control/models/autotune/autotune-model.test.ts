@@ -1,6 +1,8 @@
 /**
  * Capacity auto-tune over HTTP: which upstream it probes and how, what it refuses, and what it records
  * (docs/rules/autotune.md#what-is-probed).
+ *
+ * @module-tag check
  */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -1,4 +1,8 @@
-/** Benchmarks from their start to their end (docs/rules/benchmarks.md), with a scripted data plane. */
+/**
+ * Benchmarks from their start to their end (docs/rules/benchmarks.md), with a scripted data plane.
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";

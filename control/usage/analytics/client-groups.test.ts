@@ -1,6 +1,8 @@
 /**
  * Usage by what clients state of a request, its tags and its end user, against the real engine
  * (docs/rules/usage-reads.md#groups-of-clients).
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { costsQuerySchema } from "../../../shared/schema/cost-reads.ts";

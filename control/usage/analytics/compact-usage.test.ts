@@ -1,6 +1,8 @@
 /**
  * Pruning by the retention setting on an admin's request, against the real engine
  * (docs/rules/settings.md#usage-retention).
+ *
+ * @module-tag check
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../../test/harness/control.ts";

@@ -1,6 +1,8 @@
 /**
  * The permanent rollup, and the retention of the rows that it is made from, against the real engine
  * (docs/rules/settings.md#usage-retention, docs/rules/storage-layouts.md#usage-daily).
+ *
+ * @module-tag check
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";

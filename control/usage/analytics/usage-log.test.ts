@@ -1,6 +1,8 @@
 /**
  * One request with its trace and the choice of its model (docs/rules/auto-router.md#explanation), against the real
  * engine.
+ *
+ * @module-tag check
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,8 @@
-/** Aggregated reads against the real engine (docs/rules/usage-reads.md#shapes). */
+/**
+ * Aggregated reads against the real engine (docs/rules/usage-reads.md#shapes).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,8 @@
 /**
  * The same amount is the same number in every read, to 9 decimals (docs/rules/usage-reads.md#money), against the real
  * engine.
+ *
+ * @module-tag check
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,6 +1,8 @@
 /**
  * Keys that are made of the places of texts are far longer than what a body says of each: they are kept only where something
  * asks for them, and count as memory. Characters and units are counted, never timed.
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";

@@ -1,6 +1,8 @@
 /**
  * What others name at length is no key that the engine cannot hash, and looking at its place is told as work
  * (docs/rules/request-bodies.md#work). Keys and units are counted, never timed.
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
