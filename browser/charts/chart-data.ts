@@ -14,6 +14,8 @@ const DAY_MS = 86_400_000;
 export interface ChartSeries {
   readonly id: string;
   readonly label: string;
+  /** A colour with a meaning of its own; absent: the next of the series. */
+  readonly color?: string;
   /** One value for each instant of the chart; null: not known. */
   readonly values: readonly (number | null)[];
 }

@@ -58,7 +58,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
   );
   if (positions !== keptPositions) setPositions(positions);
   const colored = useMemo(
-    () => chosen.map((one) => ({ ...one, color: seriesColor(positions.get(one.id) ?? 0) })),
+    () => chosen.map((one) => ({ ...one, color: one.color ?? seriesColor(positions.get(one.id) ?? 0) })),
     [chosen, positions],
   );
   const shown = colored.filter(({ id }) => !hidden.has(id));

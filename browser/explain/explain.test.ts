@@ -341,15 +341,15 @@ describe("budgets", () => {
       limit_to_last: 1403,
       per_day_to_last: 20,
     } as const;
-    expect(outlook({})).toBe("At the mean of 50.4 tokens, $0.50 a day it lasts until it resets.");
-    expect(outlook({ period_end: null })).toBe("At the mean of 50.4 tokens, $0.50 a day it does not run out.");
+    expect(outlook({})).toBe("Averaging 50.4 tokens, $0.50 a day, the budget lasts until it resets.");
+    expect(outlook({ period_end: null })).toBe("Averaging 50.4 tokens, $0.50 a day, the budget does not run out.");
     expect(outlook(out)).toBe(
-      "At the mean of 50.4 tokens a day it runs out on 25 Nov 2026 (in 2 days). A limit of 1.4K tokens would last until it resets. So would at most 20 tokens a day from now on.",
+      "Averaging 50.4 tokens a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of 1.4K tokens would last until it resets. So would at most 20 tokens a day from now on.",
     );
     expect(outlook({ ...out, runs_out_by: "cost_usd", limit_to_last: 12.345, per_day_to_last: 0 })).toBe(
-      "At the mean of $0.50 a day it runs out on 25 Nov 2026 (in 2 days). A limit of $12.35 would last until it resets.",
+      "Averaging $0.50 a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of $12.35 would last until it resets.",
     );
-    expect(outlook({ ...out, state: "exhausted", limit_to_last: null })).toBe("The mean was 50.4 tokens a day.");
+    expect(outlook({ ...out, state: "exhausted", limit_to_last: null })).toBe("The average was 50.4 tokens a day.");
     expect(outlook({ budget_tokens: null, budget_cost_usd: null })).toBeNull();
     expect(runOutWords({ ...running, ...out }, "UTC", NOW)).toEqual({
       rate: "50.4 tokens a day",

@@ -67,7 +67,7 @@ export const logsTexts = {
   minQueue: "Min queue wait (ms)",
   session: "Session ID",
   requestId: "Request ID",
-  requestIdHint: "The first characters are enough",
+  requestIdHint: "Beginning of the ID",
   traced: "Traced only",
   internal: "Include the gateway's own requests",
   all: "All",

@@ -115,7 +115,7 @@ export const modelsTexts = {
   endpointAdd: "Add endpoint",
   endpointTitle: "Endpoint {name}",
   endpointBaseHint: "Ends in /v1.",
-  endpointSchemeHint: "None: as the model says.",
+  endpointSchemeHint: "None: the model's setting is used.",
   endpointWeightHint: "Used when endpoints are selected randomly. Twice the weight gets twice the requests.",
   endpointAdded: "Endpoint {name} added",
   endpointDelete: "Delete",

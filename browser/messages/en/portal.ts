@@ -130,7 +130,7 @@ export const portalTexts = {
   about_realtime:
     "A WebSocket. curl only shows that the session opens (status 101). Python needs the package websockets, JavaScript needs Node.js 22.",
   about_batches:
-    "Runs requests within 24 hours. Replace FILE_ID and BATCH_ID by the ids in the answers of the calls before.",
+    "Runs requests within 24 hours. Replace FILE_ID and BATCH_ID with the IDs that the previous calls return.",
   about_files: "Lists the files of your tenant: inputs and results of batches.",
   about_mcp: "Replace SERVER by the name of an MCP server. A gateway admin knows the names.",
   plain_python: "Python",

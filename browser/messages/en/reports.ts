@@ -39,7 +39,7 @@ export const reportsTexts = {
   forecastUnknown: "Not known yet: needs an hour of spend",
   lastMonthNote: "The whole month",
   budgets: "Budgets",
-  budgetsNote: "At the mean rate since each budget's period started",
+  budgetsNote: "At the average rate since each budget's period started",
   budgetsEmpty: "No tenant has a budget",
   budgetsEmptyText: "Set one on a tenant's Budget tab.",
   budgetUsed: "Used",

@@ -24,7 +24,7 @@ export const settingsTexts = {
   emailOffDone: "Email is off",
   emailOffFailed: "Could not turn email off",
   alertsTest: "Send a test alert",
-  alertsTestText: "Sent to every channel that is on at once, without the repeat interval.",
+  alertsTestText: "Sent immediately to every enabled channel, ignoring the repeat interval.",
   channelOk: "{channel}: sent.",
   channelFailed: "{channel}: failed. {detail}",
   routingText:

@@ -20,6 +20,7 @@ import { Panel, Row } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { orderChanges, type PriorityChange } from "./endpoint-order.ts";
+import classes from "./endpoints-panel.module.css";
 import { HealthBadge } from "./health-badge.tsx";
 import { endpointsRead, MODEL_READS } from "./model-reads.ts";
 import type { ModelTabProps } from "./model-tab.ts";
@@ -165,7 +166,9 @@ function OrderedTable({
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: takes what is dropped on a row; keys go to the handle of the row
     <div ref={box} onDragOver={(event) => dragged !== null && event.preventDefault()} onDrop={onDrop}>
-      <Row isEnd>{choice}</Row>
+      <div className={classes["tools"]}>
+        <Row isEnd>{choice}</Row>
+      </div>
       <Table
         label={text("endpoints")}
         {...view}

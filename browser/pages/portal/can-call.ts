@@ -17,10 +17,6 @@ const SOON_MS = 3 * DAY_MS;
 const WINDOW_SOON_MS = 3_600_000;
 
 type Key = Pick<Records["ApiKey"], "disabled" | "expires_at">;
-type Budget = Pick<
-  Records["BudgetUsage"],
-  "budget_tokens" | "budget_cost_usd" | "remaining_tokens" | "remaining_cost_usd"
->;
 type Model = Pick<Records["Model"], "enabled" | "health_status">;
 
 /** What is known of a tenant; null: not read yet, or it could not be read. */
@@ -50,15 +46,6 @@ export function keyCounts(
   const admitted = keys.filter((key) => ["active", "ending"].includes(keyState(key, nowMs)));
   const ends = admitted.map(({ expires_at }) => instantOf(expires_at)).filter((endMs) => endMs !== null);
   return { admitted: admitted.length, endsMs: ends.length === 0 ? null : ends.reduce((a, b) => Math.min(a, b)) };
-}
-
-/** The part of the budget that is neither used nor reserved, 0 to 1, by the cap that is nearer; null: it has no cap. */
-export function budgetLeft(usage: Budget): number | null {
-  const parts = [
-    [usage.remaining_tokens, usage.budget_tokens],
-    [usage.remaining_cost_usd, usage.budget_cost_usd],
-  ].flatMap(([left, cap]) => (left == null || cap == null ? [] : [cap > 0 ? left / cap : 0]));
-  return parts.length === 0 ? null : Math.min(1, Math.max(0, Math.min(...parts)));
 }
 
 /** How many models can be called, and how many of these are said to fail. */

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { dayIn } from "../../../shared/time/zone-days.ts";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
+import { budgetLeft } from "../../explain/budget-left.ts";
 import { explainAccess } from "../../explain/explain-access.ts";
 import { BudgetState, useBudgetUsage } from "../../forms/budget/budget-state.tsx";
 import { reportFigures } from "../../forms/usage/report-figures.ts";
@@ -19,7 +20,7 @@ import { usableZone, zoneLabel } from "../../time/zones.ts";
 import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
-import { budgetLeft, canCall, keyCounts, modelCounts } from "./can-call.ts";
+import { canCall, keyCounts, modelCounts } from "./can-call.ts";
 import { ownKeysRead, ownModelsRead, useOwnTenant } from "./reads.ts";
 
 const text = texts("portal", portalTexts);

@@ -1,6 +1,7 @@
 /** What the portal says: whether applications can call, and what a model costs. */
 import { describe, expect, it } from "vitest";
-import { budgetLeft, canCall, keyCounts, modelCounts } from "./can-call.ts";
+import { budgetLeft } from "../../explain/budget-left.ts";
+import { canCall, keyCounts, modelCounts } from "./can-call.ts";
 import { mainPriceUsd, priceText } from "./model-price.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 12);

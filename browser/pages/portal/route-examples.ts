@@ -281,7 +281,7 @@ export const ROUTE_EXAMPLES: Readonly<Record<GuideRoute, RouteExample>> = {
       ),
   },
   batches: {
-    path: BATCH.endpoint,
+    path: "/v1/batches",
     kinds: ["chat"],
     curl: (call) =>
       [

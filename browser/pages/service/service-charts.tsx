@@ -11,11 +11,12 @@ import { bucketsOf, type HealthRow } from "./service-window.ts";
 
 const text = texts("service", serviceTexts);
 
+/** In the colours of the page of requests. */
 const OUTCOMES = [
-  { id: "served", field: "served_requests" },
-  { id: "refused", field: "refused_requests" },
-  { id: "failed", field: "failed_requests" },
-  { id: "left", field: "left_requests" },
+  { id: "served", field: "served_requests", color: "var(--series-1)" },
+  { id: "refused", field: "refused_requests", color: "var(--series-2)" },
+  { id: "failed", field: "failed_requests", color: "var(--bad)" },
+  { id: "left", field: "left_requests", color: "var(--series-8)" },
 ] as const;
 const TIMES = ["ttft", "total"] as const;
 const LEVELS = ["p50", "p95", "p99"] as const;
@@ -39,8 +40,9 @@ export function ServiceCharts({ rows, window, changedAtMs, show = "ttft", onChan
   const marks = useMemo(() => ({ label: text("changed"), atMs: changedAtMs }), [changedAtMs]);
   const outcomes = useMemo(
     () =>
-      OUTCOMES.map(({ id, field }) => ({
+      OUTCOMES.map(({ id, field, color }) => ({
         id,
+        color,
         label: text(id),
         values: buckets.map(({ row }) => row?.[field] ?? 0),
       })),

@@ -11,7 +11,7 @@ import { Notice } from "../../ui/states.tsx";
 import { SettingPanel, useSetting } from "./setting-panel.tsx";
 
 const text = texts("settings", settingsTexts);
-const SPECS = objectSpecs(energySchema.omit({ last_reading: true }));
+const SPECS = objectSpecs(energySchema.omit({ last_reading: true, rev: true }));
 
 function powerText({ cluster_watts, node_count }: Records["PowerReading"]): string {
   return text("energyResult", { watts: formatCount(cluster_watts), nodes: node_count });

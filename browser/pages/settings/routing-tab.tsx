@@ -9,7 +9,7 @@ import { SettingPanel, useSetting } from "./setting-panel.tsx";
 import { undoRouting } from "./setting-undo.ts";
 
 const text = texts("settings", settingsTexts);
-const SPECS = objectSpecs(autoRouterSchema.omit({ available_tags: true, warnings: true }));
+const SPECS = objectSpecs(autoRouterSchema.omit({ available_tags: true, warnings: true, rev: true }));
 
 /** How requests for the model `auto` are routed. */
 export function RoutingTab() {

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
+import { budgetLeft } from "../../explain/budget-left.ts";
 import { pageTarget, tenantTarget } from "../../explain/link-target.ts";
 import { runOutWords } from "../../explain/run-out.ts";
 import { useBudgetUsage } from "../../forms/budget/budget-state.tsx";
@@ -24,8 +25,7 @@ export function TenantTiles({ tenant }: TenantTabProps) {
   const usage = useBudgetUsage("tenant", tenant.id);
   const { data } = usage;
   const endMs = data === undefined || data.budget_period !== "monthly" ? null : instantOf(data.period_end);
-  // a ratio is null without limits
-  const left = data?.ratio == null ? null : Math.max(0, 1 - data.ratio);
+  const left = data === undefined ? null : budgetLeft(data);
   /** When it runs out, which matters more than when it resets. */
   const noteOf = (): string => {
     const outMs = data === undefined ? null : instantOf(data.runs_out_at);
@@ -37,7 +37,7 @@ export function TenantTiles({ tenant }: TenantTabProps) {
       <FigureTile
         label={text("budgetLeft")}
         isLoading={usage.isPending}
-        value={data?.ratio === null ? text("noBudget") : formatShare(left)}
+        value={data !== undefined && left === null ? text("noBudget") : formatShare(left)}
         note={noteOf()}
         target={tenantTarget(tenant.id, "budget")}
       />
