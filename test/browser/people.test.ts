@@ -5,7 +5,8 @@
  * @module-tag check
  */
 import { randomUUID } from "node:crypto";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import type { ShownChannel } from "../../shared/schema/alert-channel.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import type { User } from "../../shared/schema/user.ts";
 import { accessibilityProblems, sidewaysPixels } from "../harness/browser/page-checks.ts";
@@ -24,6 +25,8 @@ const isFine = async ({ page, problems }: Visit) => ({
   accessibility: await accessibilityProblems(page),
   problems: problems(),
 });
+/** Names of buttons that change something. */
+const WRITES = /^(Add|Create|Edit|Save|Delete|Turn|Mute|Unmute|Acknowledge|Test|Set|Disable|Enable|Suspend|1 hour)/;
 const FINE = { accessibility: [], problems: [] };
 
 it("an admin invites a viewer, who signs in, reads, and has nothing that writes", async () => {
@@ -77,6 +80,44 @@ it("an auditor sees every page of admins, and has no button that writes", async 
     create: 0,
     ...FINE,
   });
+});
+
+it("an auditor opens models, tenants, prices and alerts, and has no button that writes there", async () => {
+  const { gateway } = fixture;
+  const { model, tenant } = await gateway.mint("http://127.0.0.1:9/v1");
+  onTestFinished(async () => {
+    await gateway.must("DELETE", `/models/${model.id}`);
+  });
+  for (let failures = 0; failures < 3; failures += 1) await gateway.must("POST", `/models/${model.id}/health/check`);
+  const webhook = {
+    name: `hook-${randomUUID()}`,
+    type: "webhook",
+    url: "http://127.0.0.1:9/hook",
+    kinds: ["backup_failed"],
+  };
+  const channel = await gateway.must<ShownChannel>("POST", "/alert-channels", webhook);
+  onTestFinished(async () => {
+    await gateway.must("DELETE", `/alert-channels/${channel.id}`);
+  });
+  const visit = await fixture.open({ as: "user" });
+  await gateway.must("PATCH", `/users/${visit.user?.id}`, { role: "auditor" });
+  const { page } = visit;
+  /** An address, and a text that stands there once everything is loaded. */
+  const places = [
+    [`/models/${model.id}`, "Details"],
+    [`/tenants/${tenant.id}`, "Limits"],
+    ["/prices", model.model_name],
+    ["/alerts?tab=channels", channel.name],
+    [`/alerts?tab=channels&channel=${channel.id}`, "Deliveries"],
+    [`/alerts?key=${encodeURIComponent(`model_health_down:${model.model_name}`)}`, "What it means"],
+  ] as const;
+  for (const [path, loaded] of places) {
+    await page.goto(path);
+    await page.getByText(loaded, { exact: true }).first().waitFor();
+    const writing = (await page.getByRole("button").allTextContents()).filter((name) => WRITES.test(name));
+    expect({ path, writing }).toEqual({ path, writing: [] });
+  }
+  expect(await isFine(visit)).toEqual(FINE);
 });
 
 it.each([1280, PHONE_WIDTH])("a member of two tenants switches between them at %i px", async (width) => {

@@ -156,9 +156,11 @@ describe("the playground", () => {
       async () => await gateway.rows(priced.tenant.id),
       (rows) => rows.length === 1,
     );
+    const whole = await answers(page, priced).locator("dd [title]", { hasText: "$" }).last().getAttribute("title");
     const exact = 203 * 0.000_001_234_5 + 800 * 0.000_000_321 + 24 * 0.000_004_56 + 33 * 0.000_009_87;
-    expect({ shown, cost_usd: row?.cost_usd }).toEqual({
-      shown: `$${exact.toFixed(9)}`,
+    expect({ shown, whole, cost_usd: row?.cost_usd }).toEqual({
+      shown: `$${exact.toFixed(6)}`,
+      whole: `$${exact.toFixed(9)}`,
       cost_usd: Number(exact.toFixed(9)),
     });
     expect({

@@ -12,6 +12,7 @@ import { formatInstant, instantOf } from "../../time/instants.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { Facts, Row, Stack } from "../../ui/layout.tsx";
+import { useReadOnly } from "../../ui/read-only.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { MarkBadges, SeverityBadge } from "./alert-words.tsx";
 import { MarkActions } from "./mark-actions.tsx";
@@ -23,6 +24,7 @@ const OCCURRENCES_MAX = "10";
 
 export function AlertPanel({ alertKey: key }: { readonly alertKey: string }) {
   const { zone } = useZone();
+  const isReadOnly = useReadOnly();
   const alert = useQuery(read("/api/v1/alerts/{key}", { params: { path: { key } } }, { everyMs: EVERY_MS }));
   if (alert.error?.status === 404) return <Empty title={text("gone")}>{text("goneText")}</Empty>;
   return (
@@ -30,7 +32,7 @@ export function AlertPanel({ alertKey: key }: { readonly alertKey: string }) {
       {(one) => (
         <Stack>
           <Head alert={one} />
-          <MarkActions alert={one} />
+          {!isReadOnly && <MarkActions alert={one} />}
           <Meaning alert={one} />
           <Occurrences alertKey={key} />
           <Suspense fallback={null}>

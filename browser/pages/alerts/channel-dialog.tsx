@@ -141,7 +141,7 @@ function Actions({ channel: { id, name, enabled }, onDeleted }: ChannelProps & {
   });
   return (
     <Row>
-      <Button isBusy={enabling.isBusy} onClick={() => enabling.run(!enabled)}>
+      <Button writes isBusy={enabling.isBusy} onClick={() => enabling.run(!enabled)}>
         {text(enabled ? "turnOff" : "turnOn")}
       </Button>
       <DeleteButton

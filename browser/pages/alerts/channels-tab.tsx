@@ -33,7 +33,7 @@ export function ChannelsTab({
   const channels = useQuery(read("/api/v1/alert-channels", {}, { everyMs: EVERY_MS }));
   const view = useListView({ rows: channels.data, columns: COLUMNS });
   const add = (
-    <Button tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => onOpen(NEW)}>
+    <Button writes tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => onOpen(NEW)}>
       {text("channelAdd")}
     </Button>
   );

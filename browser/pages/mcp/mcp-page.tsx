@@ -73,7 +73,7 @@ export function McpPage() {
             <Empty
               title={text("empty")}
               action={
-                <Button tone="primary" onClick={() => setCreating(true)}>
+                <Button writes tone="primary" onClick={() => setCreating(true)}>
                   {text("createFirst")}
                 </Button>
               }

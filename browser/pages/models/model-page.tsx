@@ -12,6 +12,7 @@ import { useNow } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
+import { useReadOnly } from "../../ui/read-only.ts";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { HealthBadge } from "./health-badge.tsx";
@@ -124,6 +125,7 @@ function ModelParts({ model }: ModelTabProps) {
   const tab = tabOf(route.useSearch());
   const navigate = useNavigate({ from: "/models/$modelId" });
   const nowMs = useNow(MINUTE_MS);
+  const isReadOnly = useReadOnly();
   const Part = PARTS[tab];
   const open = (id: ModelTab | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { tab: id }) });
@@ -135,7 +137,7 @@ function ModelParts({ model }: ModelTabProps) {
         actions={
           <>
             {model.enabled ? <HealthBadge status={shownHealth(model, nowMs)} /> : <Badge>{text("off")}</Badge>}
-            {tab !== "edit" && model.model_type === "chat" && (
+            {tab !== "edit" && model.model_type === "chat" && !isReadOnly && (
               <Link to="/playground" search={{ model: model.model_name }}>
                 {text("try")}
               </Link>
@@ -143,7 +145,7 @@ function ModelParts({ model }: ModelTabProps) {
             {tab === "edit" ? (
               <Button onClick={() => open(undefined)}>{text("editDone")}</Button>
             ) : (
-              <Button tone="primary" icon={<Pencil size={14} aria-hidden />} onClick={() => open("edit")}>
+              <Button writes tone="primary" icon={<Pencil size={14} aria-hidden />} onClick={() => open("edit")}>
                 {text("edit")}
               </Button>
             )}

@@ -128,7 +128,7 @@ export function ModelsPage() {
             <Empty
               title={text("empty")}
               action={
-                <Button tone="primary" onClick={() => setCreating(true)}>
+                <Button writes tone="primary" onClick={() => setCreating(true)}>
                   {text("createFirst")}
                 </Button>
               }

@@ -73,7 +73,7 @@ export function TenantPage() {
 }
 
 function TenantParts({ tenant }: TenantTabProps) {
-  const { role } = useCurrentUser();
+  const { role, isReadOnly } = useCurrentUser();
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/tenants/$tenantId" });
   const changesOf = useStatusChanges();
@@ -93,7 +93,7 @@ function TenantParts({ tenant }: TenantTabProps) {
         actions={
           <>
             <StatusBadge status={tenant.status} />
-            {isAdmin && tab !== "edit" && (
+            {isAdmin && tab !== "edit" && !isReadOnly && (
               <Link to="/playground" search={{ tenant_id: tenant.id }}>
                 {text("try")}
               </Link>
@@ -105,7 +105,7 @@ function TenantParts({ tenant }: TenantTabProps) {
                 </Button>
               ))}
             {isAdmin && tab !== "edit" && (
-              <Button tone="primary" icon={<Pencil size={14} aria-hidden />} onClick={() => open("edit")}>
+              <Button writes tone="primary" icon={<Pencil size={14} aria-hidden />} onClick={() => open("edit")}>
                 {text("editButton")}
               </Button>
             )}

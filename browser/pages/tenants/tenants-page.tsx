@@ -117,7 +117,7 @@ export function TenantsPage() {
             <Empty
               title={text("empty")}
               action={
-                <Button tone="primary" onClick={() => setCreating(true)}>
+                <Button writes tone="primary" onClick={() => setCreating(true)}>
                   {text("createFirst")}
                 </Button>
               }
