@@ -8,12 +8,12 @@ import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
-import { PeopleTab } from "./people-tab.tsx";
 import { USER_TABS } from "./users-search.ts";
 
 const text = texts("users", usersTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/users");
+const PeopleTab = lazy(async () => ({ default: (await import("./people-tab.tsx")).PeopleTab }));
 const InvitationsTab = lazy(async () => ({ default: (await import("./invitations-tab.tsx")).InvitationsTab }));
 const GroupsTab = lazy(async () => ({ default: (await import("./groups-tab.tsx")).GroupsTab }));
 const InviteDialog = lazy(async () => ({ default: (await import("./invite-dialog.tsx")).InviteDialog }));
@@ -43,7 +43,15 @@ export function UsersPage() {
         chosen={tab}
         onChoose={show}
         tabs={[
-          { id: "people", label: text("people"), content: <PeopleTab /> },
+          {
+            id: "people",
+            label: text("people"),
+            content: (
+              <Suspense fallback={null}>
+                <PeopleTab />
+              </Suspense>
+            ),
+          },
           {
             id: "invitations",
             label: text("invitations"),
