@@ -12,7 +12,7 @@ const SHARED = "console-shared";
  * A file that several pages share and that is smaller, before compression, is not worth a request of its own. The more pages
  * there are, the more files are divided between them: from some size on, the first load would get all of a library so.
  */
-const SMALL_BYTES = 7 * 1024;
+const SMALL_BYTES = 5 * 1024;
 
 /** Learns from one build which modules are shared, and makes one file of them in the next build of the same context. */
 export class SharedPart {
