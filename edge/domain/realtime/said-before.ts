@@ -1,6 +1,6 @@
 /**
- * What the client's items have said, as far as the next one may continue it (docs/rules/realtime.md#guardrails): the end of their
- * text.
+ * What the client's items have said to the model, as far as the next one may continue it (docs/rules/realtime.md#guardrails): the
+ * ends of their texts, in each order in which a model may read them.
  */
 import { NewestById } from "../cell/recent-ids.ts";
 import { numberOf } from "./event-ids.ts";
@@ -14,30 +14,80 @@ const EVENTS_KEPT = 1_024;
 /** Parts of items whose transcripts are remembered. */
 const SPOKEN_KEPT = 1_024;
 
+/** Stands where texts do not continue one another. */
+const BORDER = '"';
+
+/** The texts of an item, as its upstream gets it. */
+export interface ItemTexts {
+  readonly contents: string;
+  /** The contents are those of a system message, which many servers put before all others. */
+  readonly isSystem: boolean;
+  /** Names and thoughts, which continue no contents. */
+  readonly beside: string;
+}
+
+/** A text before an item, and as whose it is read. */
+export interface Earlier {
+  readonly from: "thought" | "system" | "user";
+  readonly text: string;
+}
+
+interface Said {
+  /** The end of all contents, in their order. */
+  readonly all: string;
+  /** The ends of those of system messages, and of the others. */
+  readonly system: string;
+  readonly others: string;
+  /** How the others begin: where system messages are put first, they continue the last of these. */
+  readonly othersBegin: string;
+  readonly beside: string;
+}
+
 export class SaidBefore {
-  /** The end of the text. */
-  #text = "";
+  #said: Said = { all: "", system: "", others: "", othersBegin: "", beside: "" };
   /** The event with the last item, and what was said before it. */
-  #last: { readonly eventId: string; readonly before: string } | null = null;
+  #last: { readonly eventId: string; readonly before: Said } | null = null;
   /** Events with items. */
   readonly #events = new NewestById<true>(EVENTS_KEPT);
   /** The number of the last one that is forgotten. */
   #forgotten = 0;
   readonly #spoken = new NewestById<true>(SPOKEN_KEPT);
 
-  get text(): string {
-    return this.#text;
+  /** The texts behind which an item is read, as it stands and behind its own kind, if both stand before it in this order. */
+  before(isSystem: boolean): readonly Earlier[] {
+    const { all, system, others, othersBegin, beside } = this.#said;
+    const thoughts: readonly Earlier[] = [{ from: "thought", text: beside }];
+    const last = beside === "" ? all : `${BORDER}${all}`;
+    const systemFirst = endOf(system + others);
+    const contents: readonly Earlier[] =
+      isSystem && othersBegin !== ""
+        ? [
+            { from: "system", text: system && `${BORDER}${system}` },
+            { from: "user", text: othersBegin },
+            { from: "user", text: `${BORDER}${all}` },
+          ]
+        : isSystem || systemFirst === all
+          ? [{ from: isSystem ? "system" : "user", text: all && last }]
+          : [
+              { from: "user", text: `${BORDER}${systemFirst}` },
+              { from: "system", text: `${BORDER}${all}` },
+            ];
+    return [...thoughts, ...contents].filter(({ text }) => text !== "");
   }
 
-  /**
-   * An item goes to the upstream, with which all texts are these. `eventId`: that of its event; null: the upstream has it already.
-   */
-  add(text: string, eventId: string | null): void {
-    // it has no text
-    if (text === this.#text) return;
-    this.#last = eventId === null ? null : { eventId, before: this.#text };
+  /** An item goes to the upstream. `eventId`: that of its event; null: the upstream has it already. */
+  add({ contents, isSystem, beside }: ItemTexts, eventId: string | null): void {
+    if (contents === "" && beside === "") return;
+    const before = this.#said;
+    this.#last = eventId === null ? null : { eventId, before };
     if (eventId !== null) this.#note(eventId);
-    this.#text = endOf(text);
+    this.#said = {
+      all: endOf(before.all + contents),
+      system: isSystem ? endOf(before.system + contents) : before.system,
+      others: isSystem ? before.others : endOf(before.others + contents),
+      othersBegin: isSystem ? before.othersBegin : begunWith(before.othersBegin, contents),
+      beside: endOf(before.beside + beside),
+    };
   }
 
   #note(eventId: string): void {
@@ -58,7 +108,7 @@ export class SaidBefore {
     if (eventId === null) return this.#events.size === 0;
     if (this.#events.take(eventId) === null) return (numberOf(eventId) ?? Infinity) > this.#forgotten;
     if (this.#last?.eventId !== eventId) return false;
-    this.#text = this.#last.before;
+    this.#said = this.#last.before;
     this.#last = null;
     return true;
   }
@@ -68,4 +118,12 @@ export class SaidBefore {
 function endOf(text: string): string {
   const [word = ""] = /\S*$/.exec(text.slice(-SAID_MAX - WORD_MAX, -SAID_MAX)) ?? [];
   return text.slice(-SAID_MAX - word.length);
+}
+
+/** The first characters, to the end of the word in which they end. */
+function begunWith(begin: string, more: string): string {
+  if (begin.length >= SAID_MAX) return begin;
+  const text = begin + more;
+  const [word = ""] = /^\S*/.exec(text.slice(SAID_MAX, SAID_MAX + WORD_MAX)) ?? [];
+  return text.slice(0, SAID_MAX + word.length);
 }
