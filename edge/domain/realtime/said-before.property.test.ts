@@ -29,11 +29,11 @@ interface Item {
 /** What was added, in its order, and whether the session goes on. */
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-const contentsOf = (contents: string) => ({ contents, isSystem: false, beside: "" });
+const contentsOf = (contents: string) => ({ contents: [contents], isSystem: false, beside: [] });
 const readBefore = (before: SaidBefore): string =>
   before
     .before(false)
-    .map(({ text }) => text)
+    .flatMap(({ texts }) => texts)
     .join("");
 
 function played(steps: readonly Step[]) {
@@ -83,7 +83,7 @@ describe("an item", () => {
           const earlier = before.before(isSystem);
           const systemFirst = [...earlier].sort((a, b) => Number(b.from === "system") - Number(a.from === "system"));
           const ends = [earlier, isSystem ? earlier.filter(({ from }) => from === "system") : systemFirst].map(
-            (texts) => texts.map((one) => one.text).join(""),
+            (texts) => texts.flatMap((one) => one.texts).join(""),
           );
           const last = (given: string) => given.slice(-READ_TOGETHER);
           const first = isSystem ? read.system : read.system + read.others;
@@ -91,7 +91,7 @@ describe("an item", () => {
             asGiven: ends[0]?.endsWith(last(read.all)),
             systemFirst: ends[1]?.endsWith(last(first)),
           }).toEqual({ asGiven: true, systemFirst: true });
-          before.add({ contents, isSystem, beside: "" }, `event_${nth + 1}_`);
+          before.add({ contents: [contents], isSystem, beside: [] }, `event_${nth + 1}_`);
           read.all += contents;
           read[isSystem ? "system" : "others"] += contents;
         }

@@ -9,6 +9,8 @@ import { numberOf } from "./event-ids.ts";
 const SAID_MAX = 1_024;
 /** The word before them is kept up to this length: a part of it could be taken for something else. */
 const WORD_MAX = 64;
+/** Texts of which is known where they end: a word can be split at each. */
+const TEXTS_KEPT = 64;
 /** Events with items whose refusal may still come: more than a client can send within some seconds. */
 const EVENTS_KEPT = 1_024;
 /** Parts of items whose transcripts are remembered. */
@@ -17,34 +19,36 @@ const SPOKEN_KEPT = 1_024;
 /** Stands where texts do not continue one another. */
 const BORDER = '"';
 
+type Texts = readonly string[];
+
 /** The texts of an item, as its upstream gets it. */
 export interface ItemTexts {
-  readonly contents: string;
+  readonly contents: Texts;
   /** The contents are those of a system message, which many servers put before all others. */
   readonly isSystem: boolean;
   /** Names and thoughts, which continue no contents. */
-  readonly beside: string;
+  readonly beside: Texts;
 }
 
-/** A text before an item, and as whose it is read. */
+/** Texts before an item, and as whose they are read. */
 export interface Earlier {
   readonly from: "thought" | "system" | "user";
-  readonly text: string;
+  readonly texts: Texts;
 }
 
 interface Said {
   /** The end of all contents, in their order. */
-  readonly all: string;
+  readonly all: Texts;
   /** The ends of those of system messages, and of the others. */
-  readonly system: string;
-  readonly others: string;
+  readonly system: Texts;
+  readonly others: Texts;
   /** How the others begin: where system messages are put first, they continue the last of these. */
-  readonly othersBegin: string;
-  readonly beside: string;
+  readonly othersBegin: Texts;
+  readonly beside: Texts;
 }
 
 export class SaidBefore {
-  #said: Said = { all: "", system: "", others: "", othersBegin: "", beside: "" };
+  #said: Said = { all: [], system: [], others: [], othersBegin: [], beside: [] };
   /** The event with the last item, and what was said before it. */
   #last: { readonly eventId: string; readonly before: Said } | null = null;
   /** Events with items. */
@@ -56,37 +60,36 @@ export class SaidBefore {
   /** The texts behind which an item is read, as it stands and behind its own kind, if both stand before it in this order. */
   before(isSystem: boolean): readonly Earlier[] {
     const { all, system, others, othersBegin, beside } = this.#said;
-    const thoughts: readonly Earlier[] = [{ from: "thought", text: beside }];
-    const last = beside === "" ? all : `${BORDER}${all}`;
-    const systemFirst = endOf(system + others);
-    const contents: readonly Earlier[] =
-      isSystem && othersBegin !== ""
+    const systemFirst = endOf([...system, ...others]);
+    const earlier: readonly Earlier[] =
+      isSystem && othersBegin.length > 0
         ? [
-            { from: "system", text: system && `${BORDER}${system}` },
-            { from: "user", text: othersBegin },
-            { from: "user", text: `${BORDER}${all}` },
+            { from: "system", texts: behindBorder(system) },
+            { from: "user", texts: othersBegin },
+            { from: "user", texts: behindBorder(all) },
           ]
-        : isSystem || systemFirst === all
-          ? [{ from: isSystem ? "system" : "user", text: all && last }]
+        : isSystem || JSON.stringify(systemFirst) === JSON.stringify(all)
+          ? [{ from: isSystem ? "system" : "user", texts: beside.length === 0 ? all : behindBorder(all) }]
           : [
-              { from: "user", text: `${BORDER}${systemFirst}` },
-              { from: "system", text: `${BORDER}${all}` },
+              { from: "user", texts: behindBorder(systemFirst) },
+              { from: "system", texts: behindBorder(all) },
             ];
-    return [...thoughts, ...contents].filter(({ text }) => text !== "");
+    const thoughts: Earlier = { from: "thought", texts: beside };
+    return [thoughts, ...earlier].filter(({ texts }) => texts.length > 0);
   }
 
   /** An item goes to the upstream. `eventId`: that of its event; null: the upstream has it already. */
   add({ contents, isSystem, beside }: ItemTexts, eventId: string | null): void {
-    if (contents === "" && beside === "") return;
+    if ([...contents, ...beside].every((text) => text === "")) return;
     const before = this.#said;
     this.#last = eventId === null ? null : { eventId, before };
     if (eventId !== null) this.#note(eventId);
     this.#said = {
-      all: endOf(before.all + contents),
-      system: isSystem ? endOf(before.system + contents) : before.system,
-      others: isSystem ? before.others : endOf(before.others + contents),
+      all: endOf([...before.all, ...contents]),
+      system: isSystem ? endOf([...before.system, ...contents]) : before.system,
+      others: isSystem ? before.others : endOf([...before.others, ...contents]),
       othersBegin: isSystem ? before.othersBegin : begunWith(before.othersBegin, contents),
-      beside: endOf(before.beside + beside),
+      beside: endOf([...before.beside, ...beside]),
     };
   }
 
@@ -114,16 +117,35 @@ export class SaidBefore {
   }
 }
 
+function behindBorder(texts: Texts): Texts {
+  return texts.length === 0 ? texts : [BORDER, ...texts];
+}
+
 /** The last characters, and the beginning of the word in which they begin. */
-function endOf(text: string): string {
-  const [word = ""] = /\S*$/.exec(text.slice(-SAID_MAX - WORD_MAX, -SAID_MAX)) ?? [];
-  return text.slice(-SAID_MAX - word.length);
+function endOf(texts: Texts): Texts {
+  const given = texts.filter((text) => text !== "");
+  const older = given.slice(0, -TEXTS_KEPT).join("");
+  const end: string[] = [];
+  let left = SAID_MAX;
+  for (const text of [...(older === "" ? [] : [older]), ...given.slice(-TEXTS_KEPT)].reverse()) {
+    if (left <= 0) break;
+    const over = Math.max(text.length - left, 0);
+    const [word = ""] = /\S*$/.exec(text.slice(Math.max(over - WORD_MAX, 0), over)) ?? [];
+    end.push(text.slice(over - word.length));
+    left -= text.length;
+  }
+  return end.reverse();
 }
 
 /** The first characters, to the end of the word in which they end. */
-function begunWith(begin: string, more: string): string {
-  if (begin.length >= SAID_MAX) return begin;
-  const text = begin + more;
-  const [word = ""] = /^\S*/.exec(text.slice(SAID_MAX, SAID_MAX + WORD_MAX)) ?? [];
-  return text.slice(0, SAID_MAX + word.length);
+function begunWith(begin: Texts, more: Texts): Texts {
+  const texts = [...begin];
+  let left = SAID_MAX - begin.join("").length;
+  for (const text of more) {
+    if (left <= 0 || texts.length >= TEXTS_KEPT) break;
+    const [word = ""] = /^\S*/.exec(text.slice(left, left + WORD_MAX)) ?? [];
+    if (text !== "") texts.push(text.slice(0, left + word.length));
+    left -= text.length;
+  }
+  return texts;
 }

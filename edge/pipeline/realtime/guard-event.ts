@@ -113,14 +113,15 @@ async function guardedItem(session: Call, request: OpenSession, given: JsonObjec
     texts = await textsOfItem(session, request, item);
     // the model has the beginning of a match as it was: what is left of the item may complete another one
     const completesMatch = JSON.stringify(items.slice(0, -1)) !== JSON.stringify(earlier);
-    if (!completesMatch || (texts.contents === contents && texts.beside === beside)) return { item, texts };
+    const isSame = JSON.stringify([texts.contents, texts.beside]) === JSON.stringify([contents, beside]);
+    if (!completesMatch || isSame) return { item, texts };
     if (round === ROUNDS_MAX) throw new GatewayError("request_blocked");
   }
 }
 
-function earlierItem({ from, text }: Earlier): JsonObject {
-  if (from === "thought") return { type: "reasoning", summary: [{ type: "summary_text", text }] };
-  return { type: "message", role: from, content: [{ type: "input_text", text }] };
+function earlierItem({ from, texts }: Earlier): JsonObject {
+  if (from === "thought") return { type: "reasoning", summary: texts.map((text) => ({ type: "summary_text", text })) };
+  return { type: "message", role: from, content: texts.map((text) => ({ type: "input_text", text })) };
 }
 
 async function textsOfItem(session: Call, request: OpenSession, item: JsonObject): Promise<ItemTexts> {
@@ -129,11 +130,8 @@ async function textsOfItem(session: Call, request: OpenSession, item: JsonObject
   const bytes = await inTurns(call, writtenInSteps({ input: [item] }));
   const texts = await inTurns(call, guardedTexts([bytes], textScopeOf(call.path, call.route), scansAssistant));
   const { prompts, beside, hasSystem: isSystem } = texts;
-  return { contents: joined(prompts.slice(beside.length)), isSystem, beside: joined(beside) };
-}
-
-function joined(texts: readonly { readonly text: string }[]): string {
-  return texts.map(({ text }) => text).join("");
+  const written = prompts.map(({ text }) => text);
+  return { contents: written.slice(beside.length), isSystem, beside: written.slice(0, beside.length) };
 }
 
 /** A call of its own, whose texts are those of a call of this path. */

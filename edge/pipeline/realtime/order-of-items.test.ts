@@ -57,6 +57,7 @@ describe("a word that is split over items is found", () => {
       "a system message goes before it",
       [message("retword go"), message("X", "system"), message("please sec", "system")],
     ],
+    ["it begins behind a word", [message("hello"), message("sec"), message("retword")]],
     ["its parts are names", [named("please sec"), named("retword")]],
     ["its parts are thoughts", [thought("please sec"), thought("retword go")]],
     ["contents stand between its thoughts", [thought("please sec"), message("X"), thought("retword go")]],
