@@ -20,6 +20,10 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   realtimeClientMessages: { limit: "messages of a client in a realtime session, each second", unit: "count" },
   realtimeUpstreamMessages: { limit: "messages of the upstream in a realtime session, each second", unit: "count" },
   realtimeBurst: { limit: "time for which messages of a realtime session may come at once", unit: "ms" },
+  responsesFirstMessage: {
+    limit: "longest time until a WebSocket of Responses has its first whole message",
+    unit: "ms",
+  },
   responsesSilence: { limit: "longest time without a message or a response on a WebSocket of Responses", unit: "ms" },
   responsesKept: {
     limit: "largest response that a WebSocket of Responses keeps with its input, to continue it",

@@ -35,6 +35,10 @@ export interface RequestText {
 export interface GuardedTexts {
   /** What stands beside the contents (names, thoughts, templates), then the contents as they continue one another. */
   readonly prompts: readonly RequestText[];
+  /** Those of them that stand beside the contents. */
+  readonly beside: readonly RequestText[];
+  /** Some contents are those of system messages. */
+  readonly hasSystem: boolean;
   /**
    * The contents in other orders in which a model may read them: with system messages first, if they are not, and where the last of
    * equal members counts, if one is repeated.
@@ -113,6 +117,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   const repeated = new RepeatedMembers();
   const signatures = new Map<KnownPath | null, Span>();
   let hasTokenIds = false;
+  let hasSystem = false;
   let room = PLACES_MAX;
   let nth = 0;
   const isKept = (path: JsonPath, isName: boolean, known: KnownPath): boolean => {
@@ -163,6 +168,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     const user = !isDefinition && (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
     const ofMessage = speaker === "system" ? "system" : "others";
     const from = READ_FIRST.has(message.member) ? "instructions" : ofMessage;
+    hasSystem ||= from === "system";
     const result: RequestText[] = [];
     for (const { path, span, isName, known } of yield* partsTogether(message.texts)) {
       yield PLACE_UNITS;
@@ -197,7 +203,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   const prompts = [...beside, ...contents.asGiven, ...later];
   const readings = [contents.systemFirst, lastRead.asGiven, lastRead.systemFirst];
   const otherReadings = readings.filter(({ length }) => length > 0);
-  return { prompts, otherReadings, others, toolResults, hasTokenIds, isWhole: room >= 0 };
+  return { prompts, beside, hasSystem, otherReadings, others, toolResults, hasTokenIds, isWhole: room >= 0 };
 }
 
 type Servers = ReadonlyMap<KnownPath | null, boolean>;

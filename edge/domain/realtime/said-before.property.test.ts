@@ -29,14 +29,21 @@ interface Item {
 /** What was added, in its order, and whether the session goes on. */
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
+const contentsOf = (contents: string) => ({ contents: [contents], isSystem: false, beside: [] });
+const readBefore = (before: SaidBefore): string =>
+  before
+    .before(false)
+    .flatMap(({ texts }) => texts)
+    .join("");
+
 function played(steps: readonly Step[]) {
   const before = new SaidBefore();
   const items: Item[] = [];
   for (const one of steps) {
     if ("said" in one) {
       const id = `event_${items.length + 1}_`;
-      const examined = `${before.text}${one.said}`;
-      before.add(examined, id);
+      const examined = `${readBefore(before)}${one.said}`;
+      before.add(contentsOf(one.said), id);
       items.push({ id, said: one.said, examined, state: "sent" });
       continue;
     }
@@ -66,6 +73,32 @@ describe("an item", () => {
     );
   });
 
+  it("is examined behind what is read before it, with system messages where they stand and first", () => {
+    const item = fc.record({ contents: text, isSystem: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 8 }), (items) => {
+        const before = new SaidBefore();
+        const read = { system: "", others: "", all: "" };
+        for (const [nth, { contents, isSystem }] of items.entries()) {
+          const earlier = before.before(isSystem);
+          const systemFirst = [...earlier].sort((a, b) => Number(b.from === "system") - Number(a.from === "system"));
+          const ends = [earlier, isSystem ? earlier.filter(({ from }) => from === "system") : systemFirst].map(
+            (texts) => texts.flatMap((one) => one.texts).join(""),
+          );
+          const last = (given: string) => given.slice(-READ_TOGETHER);
+          const first = isSystem ? read.system : read.system + read.others;
+          expect({
+            asGiven: ends[0]?.endsWith(last(read.all)),
+            systemFirst: ends[1]?.endsWith(last(first)),
+          }).toEqual({ asGiven: true, systemFirst: true });
+          before.add({ contents: [contents], isSystem, beside: [] }, `event_${nth + 1}_`);
+          read.all += contents;
+          read[isSystem ? "system" : "others"] += contents;
+        }
+      }),
+    );
+  });
+
   it("that is refused before another one follows does not end the session", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(text, fc.boolean()), { maxLength: 12 }), (texts) => {
@@ -80,7 +113,7 @@ describe("an item", () => {
 
   it("whose event was forgotten ends the session when it is refused, and what is no item does not", () => {
     const before = new SaidBefore();
-    for (let nth = 1; nth <= 1_030; nth += 1) before.add(`${before.text}text ${nth}`, `event_${nth}_`);
+    for (let nth = 1; nth <= 1_030; nth += 1) before.add(contentsOf(`text ${nth}`), `event_${nth}_`);
     expect({
       forgotten: before.refused("event_1_"),
       later: before.refused("event_2000_"),
@@ -90,7 +123,7 @@ describe("an item", () => {
 
   it("is examined behind a whole word, if that is short", () => {
     const before = new SaidBefore();
-    before.add(`one harmless${"-".repeat(20)} ${"x".repeat(1_000)}`, "event_1_");
-    expect(before.text.startsWith("harmless")).toBe(true);
+    before.add(contentsOf(`one harmless${"-".repeat(20)} ${"x".repeat(1_000)}`), "event_1_");
+    expect(readBefore(before).startsWith("harmless")).toBe(true);
   });
 });

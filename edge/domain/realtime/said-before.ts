@@ -1,6 +1,6 @@
 /**
- * What the client's items have said, as far as the next one may continue it (docs/rules/realtime.md#guardrails): the end of their
- * text.
+ * What the client's items have said to the model, as far as the next one may continue it (docs/rules/realtime.md#guardrails): the
+ * ends of their texts, in each order in which a model may read them.
  */
 import { NewestById } from "../cell/recent-ids.ts";
 import { numberOf } from "./event-ids.ts";
@@ -9,35 +9,88 @@ import { numberOf } from "./event-ids.ts";
 const SAID_MAX = 1_024;
 /** The word before them is kept up to this length: a part of it could be taken for something else. */
 const WORD_MAX = 64;
+/** Texts of which is known where they end: a word can be split at each. */
+const TEXTS_KEPT = 64;
 /** Events with items whose refusal may still come: more than a client can send within some seconds. */
 const EVENTS_KEPT = 1_024;
 /** Parts of items whose transcripts are remembered. */
 const SPOKEN_KEPT = 1_024;
 
+/** Stands where texts do not continue one another. */
+const BORDER = '"';
+
+type Texts = readonly string[];
+
+/** The texts of an item, as its upstream gets it. */
+export interface ItemTexts {
+  readonly contents: Texts;
+  /** The contents are those of a system message, which many servers put before all others. */
+  readonly isSystem: boolean;
+  /** Names and thoughts, which continue no contents. */
+  readonly beside: Texts;
+}
+
+/** Texts before an item, and as whose they are read. */
+export interface Earlier {
+  readonly from: "thought" | "system" | "user";
+  readonly texts: Texts;
+}
+
+interface Said {
+  /** The end of all contents, in their order. */
+  readonly all: Texts;
+  /** The ends of those of system messages, and of the others. */
+  readonly system: Texts;
+  readonly others: Texts;
+  /** How the others begin: where system messages are put first, they continue the last of these. */
+  readonly othersBegin: Texts;
+  readonly beside: Texts;
+}
+
 export class SaidBefore {
-  /** The end of the text. */
-  #text = "";
+  #said: Said = { all: [], system: [], others: [], othersBegin: [], beside: [] };
   /** The event with the last item, and what was said before it. */
-  #last: { readonly eventId: string; readonly before: string } | null = null;
+  #last: { readonly eventId: string; readonly before: Said } | null = null;
   /** Events with items. */
   readonly #events = new NewestById<true>(EVENTS_KEPT);
   /** The number of the last one that is forgotten. */
   #forgotten = 0;
   readonly #spoken = new NewestById<true>(SPOKEN_KEPT);
 
-  get text(): string {
-    return this.#text;
+  /** The texts behind which an item is read, as it stands and behind its own kind, if both stand before it in this order. */
+  before(isSystem: boolean): readonly Earlier[] {
+    const { all, system, others, othersBegin, beside } = this.#said;
+    const systemFirst = endOf([...system, ...others]);
+    const earlier: readonly Earlier[] =
+      isSystem && othersBegin.length > 0
+        ? [
+            { from: "system", texts: behindBorder(system) },
+            { from: "user", texts: othersBegin },
+            { from: "user", texts: behindBorder(all) },
+          ]
+        : isSystem || JSON.stringify(systemFirst) === JSON.stringify(all)
+          ? [{ from: isSystem ? "system" : "user", texts: beside.length === 0 ? all : behindBorder(all) }]
+          : [
+              { from: "user", texts: behindBorder(systemFirst) },
+              { from: "system", texts: behindBorder(all) },
+            ];
+    const thoughts: Earlier = { from: "thought", texts: beside };
+    return [thoughts, ...earlier].filter(({ texts }) => texts.length > 0);
   }
 
-  /**
-   * An item goes to the upstream, with which all texts are these. `eventId`: that of its event; null: the upstream has it already.
-   */
-  add(text: string, eventId: string | null): void {
-    // it has no text
-    if (text === this.#text) return;
-    this.#last = eventId === null ? null : { eventId, before: this.#text };
+  /** An item goes to the upstream. `eventId`: that of its event; null: the upstream has it already. */
+  add({ contents, isSystem, beside }: ItemTexts, eventId: string | null): void {
+    if ([...contents, ...beside].every((text) => text === "")) return;
+    const before = this.#said;
+    this.#last = eventId === null ? null : { eventId, before };
     if (eventId !== null) this.#note(eventId);
-    this.#text = endOf(text);
+    this.#said = {
+      all: endOf([...before.all, ...contents]),
+      system: isSystem ? endOf([...before.system, ...contents]) : before.system,
+      others: isSystem ? before.others : endOf([...before.others, ...contents]),
+      othersBegin: isSystem ? before.othersBegin : begunWith(before.othersBegin, contents),
+      beside: endOf([...before.beside, ...beside]),
+    };
   }
 
   #note(eventId: string): void {
@@ -58,14 +111,41 @@ export class SaidBefore {
     if (eventId === null) return this.#events.size === 0;
     if (this.#events.take(eventId) === null) return (numberOf(eventId) ?? Infinity) > this.#forgotten;
     if (this.#last?.eventId !== eventId) return false;
-    this.#text = this.#last.before;
+    this.#said = this.#last.before;
     this.#last = null;
     return true;
   }
 }
 
+function behindBorder(texts: Texts): Texts {
+  return texts.length === 0 ? texts : [BORDER, ...texts];
+}
+
 /** The last characters, and the beginning of the word in which they begin. */
-function endOf(text: string): string {
-  const [word = ""] = /\S*$/.exec(text.slice(-SAID_MAX - WORD_MAX, -SAID_MAX)) ?? [];
-  return text.slice(-SAID_MAX - word.length);
+function endOf(texts: Texts): Texts {
+  const given = texts.filter((text) => text !== "");
+  const older = given.slice(0, -TEXTS_KEPT).join("");
+  const end: string[] = [];
+  let left = SAID_MAX;
+  for (const text of [...(older === "" ? [] : [older]), ...given.slice(-TEXTS_KEPT)].reverse()) {
+    if (left <= 0) break;
+    const over = Math.max(text.length - left, 0);
+    const [word = ""] = /\S*$/.exec(text.slice(Math.max(over - WORD_MAX, 0), over)) ?? [];
+    end.push(text.slice(over - word.length));
+    left -= text.length;
+  }
+  return end.reverse();
+}
+
+/** The first characters, to the end of the word in which they end. */
+function begunWith(begin: Texts, more: Texts): Texts {
+  const texts = [...begin];
+  let left = SAID_MAX - begin.join("").length;
+  for (const text of more) {
+    if (left <= 0 || texts.length >= TEXTS_KEPT) break;
+    const [word = ""] = /^\S*/.exec(text.slice(left, left + WORD_MAX)) ?? [];
+    if (text !== "") texts.push(text.slice(0, left + word.length));
+    left -= text.length;
+  }
+  return texts;
 }

@@ -301,5 +301,6 @@ async function jsonTexts(call: Call, bytes: readonly Uint8Array[], { scansAssist
 
 function formTexts(texts: readonly string[]): GuardedTexts {
   const prompts = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
-  return { prompts, otherReadings: [], others: [], toolResults: [], hasTokenIds: false, isWhole: true };
+  const nothing = { beside: [], hasSystem: false, otherReadings: [], others: [], toolResults: [] };
+  return { prompts, ...nothing, hasTokenIds: false, isWhole: true };
 }

@@ -19,13 +19,22 @@ export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerato
     heldLength += text.length;
     if (heldLength > EVENT_MAX) throw new Error("an event that never ends");
     if (!mayEnd) continue;
-    const events = held.join("").split("\n\n");
-    const rest = events.pop() ?? "";
+    const { events, rest } = splitEvents(held.join(""));
     held = rest === "" ? [] : [rest];
     heldLength = rest.length;
-    for (const event of events) {
-      const lines = event.split("\n").filter((line) => line.startsWith("data:"));
-      if (lines.length > 0) yield lines.map((line) => line.slice(line[5] === " " ? 6 : 5)).join("\n");
-    }
+    events.reverse();
+    // one that is taken is held no longer
+    for (let data = events.pop(); data !== undefined; data = events.pop()) yield data;
   }
+}
+
+/** The data of the events that have ended, and what follows them. */
+function splitEvents(text: string): { readonly events: string[]; readonly rest: string } {
+  const events = text.split("\n\n");
+  const rest = events.pop() ?? "";
+  const lines = events.map((event) => event.split("\n").filter((line) => line.startsWith("data:")));
+  const datas = lines
+    .filter(({ length }) => length > 0)
+    .map((ofEvent) => ofEvent.map((line) => line.slice(line[5] === " " ? 6 : 5)).join("\n"));
+  return { events: datas, rest };
 }

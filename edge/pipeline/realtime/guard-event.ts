@@ -16,7 +16,7 @@ import {
   transcriptsOf,
   withTranscripts,
 } from "../../domain/realtime/realtime-events.ts";
-import type { SaidBefore } from "../../domain/realtime/said-before.ts";
+import type { Earlier, ItemTexts, SaidBefore } from "../../domain/realtime/said-before.ts";
 import { routeClassOf } from "../../domain/request/route-class.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import { isJsonObject, type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
@@ -36,6 +36,9 @@ import { callOnSession, type OpenSession, type ResponseCall, withBody } from "./
 const RESPONSES = "/v1/responses";
 /** The objects of an event besides its item, each read as a body of the Responses API. */
 const BODIES = ["session", "response"] as const;
+
+/** How often an item is redacted that completes one match after another. */
+const ROUNDS_MAX = 3;
 
 /** The event as the policy lets it pass. Throws the failure of what refuses it. */
 export async function guardedEvent(
@@ -57,9 +60,9 @@ export async function guardedEvent(
   const { event_id: id } = event;
   passed["event_id"] = id;
   if (isJsonObject(item)) {
-    const { items, text } = await guardedItem(session, request, item, before);
-    before.add(text, guards.action === "log_only" ? null : id);
-    passed["item"] = items.at(-1);
+    const { item: last, texts } = await guardedItem(session, request, item, before);
+    before.add(texts, guards.action === "log_only" ? null : id);
+    passed["item"] = last;
   }
   const written = eventOf(passed);
   if (written === null) throw new GatewayError("content_policy_unavailable");
@@ -83,26 +86,52 @@ export async function guardedSpoken(
   if (isTranscriptPiece(event)) return guards.action === "log_only" ? event : null;
   const said = transcriptsOf(event).map((text) => ({ type: "input_text", text }));
   const spoken = { type: "message", role: "user", content: said };
-  const { items, text } = await guardedItem(session, request, spoken, before);
+  const { item: written, texts: ofItem } = await guardedItem(session, request, spoken, before);
   const parts = spokenPartsOf(event);
   const news = parts?.map((part) => before.isNewlySpoken(part));
-  if (news !== undefined && (news.length === 0 || news.includes(true))) before.add(text, null);
-  const content = jsonObjectOf(items.at(-1))?.["content"];
+  if (news !== undefined && (news.length === 0 || news.includes(true))) before.add(ofItem, null);
+  const { content } = written;
   const texts: unknown[] = Array.isArray(content) ? content.map((part) => jsonObjectOf(part)?.["text"]) : [];
   if (texts.length !== said.length) throw new GatewayError("content_policy_unavailable");
   return withTranscripts(event, () => String(texts.shift()));
 }
 
-/** Returns the items by which the item, which is the last, is read, and the texts of all of them. */
-async function guardedItem(session: Call, request: OpenSession, item: JsonObject, before: SaidBefore) {
-  const said = { type: "message", role: "user", content: [{ type: "input_text", text: before.text }] };
-  const { input } = await examined(session, request, { input: before.text === "" ? [item] : [said, item] }, RESPONSES);
-  const items = input as readonly unknown[];
+/** The item as the policy lets it pass behind what was said before, and its texts. */
+async function guardedItem(session: Call, request: OpenSession, given: JsonObject, before: SaidBefore) {
+  let item = given;
+  let texts = await textsOfItem(session, request, item);
+  for (let round = 1; ; round += 1) {
+    const earlier = before.before(texts.isSystem).map(earlierItem);
+    const body = { input: [...earlier, item] };
+    const { input } = await examined(session, request, body, RESPONSES);
+    if (input === body.input) return { item, texts };
+    const items = input as readonly unknown[];
+    const last = jsonObjectOf(items.at(-1));
+    if (last === null) throw new GatewayError("content_policy_unavailable");
+    const { contents, beside } = texts;
+    item = last;
+    texts = await textsOfItem(session, request, item);
+    // the model has the beginning of a match as it was: what is left of the item may complete another one
+    const completesMatch = JSON.stringify(items.slice(0, -1)) !== JSON.stringify(earlier);
+    const isSame = JSON.stringify([texts.contents, texts.beside]) === JSON.stringify([contents, beside]);
+    if (!completesMatch || isSame) return { item, texts };
+    if (round === ROUNDS_MAX) throw new GatewayError("request_blocked");
+  }
+}
+
+function earlierItem({ from, texts }: Earlier): JsonObject {
+  if (from === "thought") return { type: "reasoning", summary: texts.map((text) => ({ type: "summary_text", text })) };
+  return { type: "message", role: from, content: texts.map((text) => ({ type: "input_text", text })) };
+}
+
+async function textsOfItem(session: Call, request: OpenSession, item: JsonObject): Promise<ItemTexts> {
   const call = asPathOf(session, RESPONSES);
   const { scansAssistant = false } = guardsOf(request.principal.tenant, "input") ?? {};
-  const bytes = await inTurns(call, writtenInSteps({ input: items }));
-  const { prompts } = await inTurns(call, guardedTexts([bytes], textScopeOf(call.path, call.route), scansAssistant));
-  return { items, text: prompts.map(({ text }) => text).join("") };
+  const bytes = await inTurns(call, writtenInSteps({ input: [item] }));
+  const texts = await inTurns(call, guardedTexts([bytes], textScopeOf(call.path, call.route), scansAssistant));
+  const { prompts, beside, hasSystem: isSystem } = texts;
+  const written = prompts.map(({ text }) => text);
+  return { contents: written.slice(beside.length), isSystem, beside: written.slice(0, beside.length) };
 }
 
 /** A call of its own, whose texts are those of a call of this path. */

@@ -11,6 +11,8 @@ const message = (text: string, role = "user") => ({
   role,
   content: [{ type: role === "assistant" ? "output_text" : "input_text", text }],
 });
+const named = (name: string) => ({ ...message("hi"), name });
+const thought = (text: string) => ({ type: "reasoning", summary: [{ type: "summary_text", text }] });
 const result = (output: string) => ({ type: "function_call_output", call_id: "call_1", output });
 const created = (item: object, more: object = {}) => ({ type: "conversation.item.create", item, ...more });
 
@@ -43,6 +45,25 @@ describe("a word that is split over items is found", () => {
   ])("with %s between them", async (_, between) => {
     const events = [created(message("please sec")), created(between), created(message("retword go"))];
     expect(await said(INPUT, events)).toMatchObject({ passed: 2, codes: ["request_blocked"] });
+  });
+
+  it.each([
+    ["a system message stands between them", [message("please sec"), message("X", "system"), message("retword go")]],
+    [
+      "a user's text stands between system messages",
+      [message("please sec", "system"), message("X"), message("retword go", "system")],
+    ],
+    [
+      "a system message goes before it",
+      [message("retword go"), message("X", "system"), message("please sec", "system")],
+    ],
+    ["it begins behind a word", [message("hello"), message("sec"), message("retword")]],
+    ["its parts are names", [named("please sec"), named("retword")]],
+    ["its parts are thoughts", [thought("please sec"), thought("retword go")]],
+    ["contents stand between its thoughts", [thought("please sec"), message("X"), thought("retword go")]],
+  ])("when %s", async (_, items) => {
+    const events = items.map((item) => created(item));
+    expect(await said(INPUT, events)).toMatchObject({ passed: items.length - 1, codes: ["request_blocked"] });
   });
 
   it.each([

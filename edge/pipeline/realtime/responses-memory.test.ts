@@ -200,7 +200,49 @@ describe("the memory of a tenant", () => {
     });
   });
 
-  it("has 128 connections, and those of others besides", () => {
+  it("takes one large event that is not read, and others only once that is", async () => {
+    const large = "x".repeat(LIMITS.tenantResponsesMemory * 0.75);
+    const sockets = Array.from({ length: 3 }, () => opened(async () => completed("r", large)).socket);
+    for (const socket of sockets)
+      socket.send = (message) => {
+        socket.sent.push(message);
+        socket.bufferedAmount += message.length;
+      };
+    const [first, second, third] = sockets;
+    first?.says(create({ store: true }));
+    await pass(1);
+    second?.says(create({ store: true }));
+    await pass(1);
+    if (first !== undefined) first.bufferedAmount = 0;
+    await pass(1_000);
+    third?.says(create({ store: true }));
+    await pass(1);
+    expect(sockets.map(({ types, closed }) => ({ types, code: closed?.reason }))).toEqual([
+      { types: ["response.completed"], code: undefined },
+      { types: ["error"], code: "realtime_backlog" },
+      { types: ["response.completed"], code: undefined },
+    ]);
+  });
+
+  it("counts what an ended connection has not read until that is cut off", async () => {
+    const { socket, call } = opened(async () => completed("r"));
+    const cutOff = vi.fn();
+    Object.assign(call, { cutOff });
+    socket.bufferedAmount = LIMITS.realtimeBacklog + 1;
+    socket.says(create());
+    await pass(1);
+    const unreadOf = () =>
+      world.memory.responseMemory.join("tenant", new HeldSocket() as unknown as WebSocket)?.unreadBytes;
+    const [ended, after] = [unreadOf(), await pass(6_000).then(unreadOf)];
+    expect({ closed: socket.closed?.reason, ended, after, cuts: cutOff.mock.calls.length }).toEqual({
+      closed: "realtime_backlog",
+      ended: LIMITS.realtimeBacklog + 1,
+      after: 0,
+      cuts: 1,
+    });
+  });
+
+  it("has 32 connections, and those of others besides", () => {
     const join = (tenantId: string) =>
       world.memory.responseMemory.join(tenantId, new HeldSocket() as unknown as WebSocket) !== null;
     const joined = Array.from({ length: LIMITS.tenantResponsesSockets }, () => join("a"));

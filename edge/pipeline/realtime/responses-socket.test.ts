@@ -194,6 +194,19 @@ describe("a connection", () => {
     });
   });
 
+  it("ends 60 s after its upgrade without a whole message, and goes on with one", async () => {
+    const [silent, other] = [opened(async () => completed("r1")), opened(async () => completed("r1"))];
+    await pass(LIMITS.responsesFirstMessage - 5_000);
+    other.socket.says("hello");
+    const before = silent.socket.closed;
+    await pass(6_000);
+    expect({ before, silent: silent.socket.closed, other: other.socket.closed }).toEqual({
+      before: null,
+      silent: { code: 1001, reason: "realtime_session_idle" },
+      other: null,
+    });
+  });
+
   it("of a client that leaves ends its requests, and one that is refused leaves that to them", async () => {
     const answer = Promise.withResolvers<Response>();
     const [left, refused] = [opened(async () => await answer.promise), opened(async () => await answer.promise)];

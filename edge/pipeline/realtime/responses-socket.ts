@@ -12,6 +12,7 @@ import { MessageRate } from "../../domain/realtime/message-rate.ts";
 import { eventOf } from "../../domain/realtime/realtime-events.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
 import { type TakeBytes, writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
+import { utf8Bytes } from "../../domain/wire/text/utf8-bytes.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -56,6 +57,8 @@ export class ResponsesSocket {
   /** Requests that end with the connection: the last event of their response has not come. */
   readonly #unfinished = new Set<AbortController>();
   readonly #callOffs: (() => void)[];
+  /** Ends the wait for the first message. */
+  readonly #callOffWait: () => void;
   /** Ends the wait for the next look at what is unread. */
   #callOffLook: (() => void) | null = null;
   /** The last request of each lane. */
@@ -72,11 +75,14 @@ export class ResponsesSocket {
     this.#kept = new KeptResponses(share);
     const { timer, ports, config } = call;
     this.#silence = new StallWatch(timer, ports.clock, LIMITS.responsesSilence, () => this.#idle());
+    this.#callOffWait = timer.after(LIMITS.responsesFirstMessage, () =>
+      this.#fail(new GatewayError("realtime_session_idle")),
+    );
     this.#callOffs = [
       () => this.#silence.end(),
       () => this.#kept.end(),
-      () => share.remove(socket),
       () => this.#callOffLook?.(),
+      this.#callOffWait,
       timer.after(config.realtimeMaxMs, () => this.#fail(new GatewayError("realtime_session_expired"))),
     ];
   }
@@ -93,6 +99,7 @@ export class ResponsesSocket {
     socket.binaryType = "arraybuffer";
     socket.addEventListener("message", ({ data }) => {
       if (this.#hasEnded) return;
+      this.#callOffWait();
       this.#silence.begin();
       queue.push(data as Message);
     });
@@ -260,15 +267,22 @@ export class ResponsesSocket {
   #send(data: string, lane: string | null): void {
     if (this.#hasEnded) return;
     this.#silence.begin();
-    const unread = this.#unreadBytes();
-    const isTooMuch =
-      unread > LIMITS.realtimeBacklog || (unread > 0 && this.#share.unreadBytes > LIMITS.tenantResponsesMemory);
     const members = /^\s*\{(?=\s*")/.exec(data)?.[0].length;
-    if (isTooMuch) this.#fail(new GatewayError("realtime_backlog"));
+    if (this.#isTooMuch(utf8Bytes(data))) this.#fail(new GatewayError("realtime_backlog"));
     else if (members !== undefined) {
       sendTo(this.#socket, lane === null ? data : `{"stream_id":${JSON.stringify(lane)},${data.slice(members)}`);
       this.#unreadBytes();
     }
+  }
+
+  /** Whether so many bytes more are too much for what the client, or its tenant, has not read. */
+  #isTooMuch(bytes: number): boolean {
+    const unread = this.#unreadBytes();
+    const ofTenant = this.#share.unreadBytes;
+    if (unread > LIMITS.realtimeBacklog) return true;
+    // a client that reads gets its small events, whatever the others do, and the first of all may be of any size
+    if (ofTenant === 0 || (unread === 0 && bytes <= LIMITS.smallBody)) return false;
+    return ofTenant + bytes > LIMITS.tenantResponsesMemory;
   }
 
   /** What the client has not read: noted for the other connections of its tenant until it has read all. */
@@ -300,8 +314,10 @@ export class ResponsesSocket {
   #end(closing: Closing, endsRequests = true): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    // what it has not read takes memory until the connection is gone
+    this.#unreadBytes();
     for (const callOff of this.#callOffs) callOff();
-    dismiss(this.#socket, closing, this.#call);
+    dismiss(this.#socket, closing, this.#call, () => this.#share.remove(this.#socket));
     if (endsRequests) for (const gone of this.#unfinished) gone.abort();
   }
 }

@@ -26,15 +26,32 @@ const LINGER_MS = 5_000;
 const LATE_MESSAGES = 1_024;
 
 /**
- * Closes the connection of a client whose session has ended. A client that does not close its side, or does not stop sending, is
- * cut off: it would keep memory and work of the runtime for as long as it likes.
+ * Closes the connection of a client whose session has ended. A client that does not close its side, leaves unread what it was sent,
+ * or does not stop sending, is cut off: it would keep memory and work of the runtime for as long as it likes. `gone`: called once,
+ * when it keeps none.
  */
-export function dismiss(client: WebSocket, closing: Closing, { timer, cutOff }: Pick<Call, "timer" | "cutOff">): void {
+export function dismiss(
+  client: WebSocket,
+  closing: Closing,
+  { timer, cutOff }: Pick<Call, "timer" | "cutOff">,
+  gone: () => void = () => undefined,
+): void {
   closeWith(client, closing);
-  if (client.readyState === WebSocket.CLOSED) return;
-  const callOff = timer.after(LINGER_MS, () => cutOff?.("the client of an ended session did not close its connection"));
+  const hasAll = (): boolean => client.readyState === WebSocket.CLOSED && client.bufferedAmount === 0;
+  if (hasAll()) {
+    gone();
+    return;
+  }
+  const callOff = timer.after(LINGER_MS, () => {
+    if (!hasAll()) cutOff?.("the client of an ended session did not close its connection");
+    gone();
+  });
   let late = 0;
-  client.addEventListener("close", callOff);
+  client.addEventListener("close", () => {
+    if (client.bufferedAmount > 0) return;
+    callOff();
+    gone();
+  });
   client.addEventListener("message", () => {
     late += 1;
     // the runtime ends a connection whose listener throws
