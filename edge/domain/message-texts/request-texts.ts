@@ -120,13 +120,22 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   let hasSystem = false;
   let room = PLACES_MAX;
   let nth = 0;
+  const top = new KnownPath(scope, null, "", nth);
+  const way = {
+    top,
+    below: (up: KnownPath, step: string | number) => {
+      nth += 1;
+      return new KnownPath(scope, up === top ? null : up, step, nth);
+    },
+  };
   const isKept = (path: JsonPath, isName: boolean, known: KnownPath): boolean => {
     if (!isText(path, isName, known) && !isOther(path, isName, known)) return false;
     room -= Math.ceil(path.length / PLACE_STEPS);
     return room >= 0;
   };
-  const places = yield* stringPlaces<KnownPath>(
+  const places = yield* stringPlaces(
     pieces,
+    way,
     (path, isName, span, known) => {
       if (!isName && room >= 0 && isSignatureOf(known)) {
         signatures.set(known.up, span);
@@ -146,10 +155,6 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     (path, known) => {
       hasTokenIds ||= isOfTokens(scope, known, true);
       return ofModel && known.inherited.isCalledWith && isKept(path, true, known);
-    },
-    (up, step) => {
-      nth += 1;
-      return new KnownPath(scope, up ?? null, step, nth);
     },
   );
   const beside: RequestText[] = [];

@@ -23,7 +23,7 @@ const WITH_MEDIUM = /audio|image|video|file|mask|^(?:|source|contents?|messages|
 
 /** Texts that a model reads, words and names that a client chooses: they may begin like a place. */
 const TEXTS: ReadonlySet<string> = new Set(
-  "abstract answer answers arguments assistant badwords begin bias body cachesalt caption choice choices chunk chunks code command commands comment const content contents context contexts corpus default description diff document documents documenttitle ebnf end enum error expected function grammar guidedchoice guidedgrammar guidedregex hotwords hypothesis input inputprefix inputs inputsuffix instruction instructions items keyword keywords line lines logs lyrics message messages model note output outputs parts passage passages patch pattern preamble prediction prefix queries query question questions quote quotes reason reasoning reasoningcontent refusal reply response responses result results role safetyidentifier sentence sentences snippet stderr stdout stop stopsequences stopstrings string strings suffix summary system systeminstruction tag tags template thinking thought title token tokens transcript transcription triggers type user value".split(
+  "abstract answer answers arguments assistant badwords begin bias body cachesalt caption choice choices chunk chunks code command commands comment const content contents context contexts corpus currenturl default description diff document documents documenttitle ebnf end enum error expected function grammar guidedchoice guidedgrammar guidedregex hotwords hypothesis input inputprefix inputs inputsuffix instruction instructions items keyword keywords line lines logs lyrics message messages model note output outputs parts passage passages patch pattern preamble prediction prefix queries query question questions quote quotes reason reasoning reasoningcontent refusal reply response responses result results role safetyidentifier sentence sentences snippet stderr stdout stop stopsequences stopstrings string strings suffix summary system systeminstruction tag tags template thinking thought title token tokens transcript transcription triggers type user value".split(
     " ",
   ),
 );
@@ -45,10 +45,18 @@ const OWN_URL = /^(?:file|gs|s3):[/\\%]/i;
 const OWN_LENGTH = "file:/".length;
 /** A path of the upstream's disk: from its root, a home, or upwards. */
 const PATH = /^(?:[/\\~.]|[^:]*[/\\]\.\.[/\\])/;
-/** Bytes in base64, which may begin with a slash: those of a JPEG image do, and none in a text longer than a path is one. */
-const BASE64 = /^[\w+/=-]*$/;
-const JPEG = "/9j/";
+/** What begins like a URL with a scheme. */
+const URL_LIKE = /^[^:/\\]*:/;
+/** Nobody opens a longer path, in bytes, unless it is shorter without the slashes that mean nothing. */
 const PATH_MAX_BYTES = 4_096;
+/** Bytes in base64, which may begin with a slash. */
+const BASE64 = /^[\w+/=-]*$/;
+/** JPEG, BMP and TIFF: no path begins so. */
+const IMAGE_BYTES = /^(?:\/9j\/|Qk|SUkq|TU0A)/;
+/** A path without a dot is not so long. */
+const BASE64_MIN = 512;
+/** Slashes that a path may have more of without being another one. */
+const MORE_SLASHES = /\/{2,}/g;
 
 /**
  * What a text with a name may be: the `path` of a file, another `place` of one or its bytes, a `setting`, which may be a URL;
@@ -80,12 +88,17 @@ export function fieldPlaceUse(name: string): PlaceUse {
 export function isOwnPlace(use: PlaceUse, start: string, bytes: number): boolean {
   const text = start.replace(DROPPED, "");
   if (bytes > START_BYTES && text.length < OWN_LENGTH) return use !== null;
-  if (use === "path" && PATH.test(text) && !isBase64(text, bytes)) return true;
+  if (use === "path" && isPath(text, bytes) && !isBase64(text)) return true;
   return use === "setting" ? OWN_URL.test(text) : use !== null && OWN.test(text);
 }
 
-function isBase64(start: string, bytes: number): boolean {
-  return BASE64.test(start) && (start.startsWith(JPEG) || bytes > PATH_MAX_BYTES);
+function isPath(start: string, bytes: number): boolean {
+  return PATH.test(start) || (bytes > PATH_MAX_BYTES && !URL_LIKE.test(start));
+}
+
+function isBase64(start: string): boolean {
+  if (!BASE64.test(start)) return false;
+  return IMAGE_BYTES.test(start) || start.replace(MORE_SLASHES, "/").length >= BASE64_MIN;
 }
 
 /** Whether a string of a document is such a place. */
@@ -93,10 +106,14 @@ export function isOwnPlaceAt(document: BytePieces, use: PlaceUse, span: Span): b
   if (use === null) return false;
   const first = document.slice(span.start + 1, Math.min(span.start + 1 + WORTH_BYTES, span.end));
   if (use !== "path" && !WORTH.test(String.fromCharCode(...first))) return false;
-  return isOwnPlace(use, stringStartAt(document, span, START_BYTES), span.end - span.start);
+  return isOwnPlace(use, stringStartAt(document, span, startBytesOf(use)), span.end - span.start);
 }
 
 /** The start of the value of a form's field. */
-export function placeStartIn(value: Uint8Array): string {
-  return new TextDecoder().decode(value.subarray(0, START_BYTES));
+export function placeStartIn(value: Uint8Array, use: PlaceUse): string {
+  return new TextDecoder().decode(value.subarray(0, startBytesOf(use)));
+}
+
+function startBytesOf(use: PlaceUse): number {
+  return use === "path" ? 1 + PATH_MAX_BYTES : START_BYTES;
 }

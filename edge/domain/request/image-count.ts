@@ -5,7 +5,7 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces } from "../wire/bytes/byte-pieces.ts";
-import { type JsonPath, stringPlaces, stringStartAt } from "../wire/json/string-places.ts";
+import { type JsonPath, stringPlaces, stringStartAt, type Way } from "../wire/json/string-places.ts";
 import { printable } from "../wire/text/printable.ts";
 import { type FieldFault, foldedName, numberTextFault } from "./client-fields.ts";
 import { isCutName, isHolder, squashed, stepsOf } from "./steering-fields.ts";
@@ -26,7 +26,7 @@ const NO_NUMBER = "{[tf";
 
 /** Whether the field, such as `num_images` or `sampling_params[n]`, says how many images there are. */
 export function isImageCount(name: string): boolean {
-  return isCount([name]);
+  return WAY.below(WAY.top, name).isCount;
 }
 
 /** At least 1; or the fault of the first number that is none. */
@@ -34,8 +34,8 @@ export function* imageCount(pieces: readonly Uint8Array[]): Steps<number | Field
   const document = new BytePieces(pieces);
   let [most, times]: [number, number] = [1, 0];
   let fault: FieldFault | null = null;
-  const isWanted = (path: JsonPath): boolean => {
-    if (fault !== null || !isCount(path)) return false;
+  const isWanted = (path: JsonPath, { isCount }: Known): boolean => {
+    if (fault !== null || !isCount) return false;
     times += 1;
     if (times > TIMES_MAX)
       fault = { param: nameOf(path), message: "a body must not say so often how many images it asks for" };
@@ -43,9 +43,10 @@ export function* imageCount(pieces: readonly Uint8Array[]): Steps<number | Field
   };
   const places = yield* stringPlaces(
     pieces,
-    (path, isName) => !isName && isWanted(path),
-    (path, byte) => {
-      if (NO_NUMBER.includes(String.fromCharCode(byte)) && isWanted(path))
+    WAY,
+    (path, isName, _span, known) => !isName && isWanted(path, known),
+    (path, byte, known) => {
+      if (NO_NUMBER.includes(String.fromCharCode(byte)) && isWanted(path, known))
         fault = numberTextFault(nameOf(path), "", BOUNDED);
     },
     isWanted,
@@ -60,17 +61,30 @@ export function* imageCount(pieces: readonly Uint8Array[]): Steps<number | Field
   return fault ?? most;
 }
 
-/** Whether the name at the end of the path is that of a number of images; elements of a list count like the list. */
-function isCount(path: JsonPath): boolean {
-  const last = stepsIn(path.findLast((step) => typeof step === "string")).at(-1);
-  if (last === undefined || !(COUNTS.has(squashed(last)) || isCutName(last))) return false;
-  const steps = path.flatMap(stepsIn);
-  return steps.slice(0, -1).every((step) => isHolder(step) || isCutName(step));
+interface Known {
+  /** The last name says how many images there are; elements of a list count like the list. */
+  readonly isCount: boolean;
+  /** What is below may: all names are those of holders. */
+  readonly isHolder: boolean;
 }
 
-/** The names in a step; in JSON as well, one such as `num_images[0]` has several to some servers. */
-function stepsIn(step: string | number | undefined): readonly string[] {
-  return typeof step === "string" ? stepsOf(foldedName(step)) : [];
+const NO_HOLDER: Known = { isCount: false, isHolder: false };
+const WAY: Way<Known> = {
+  top: { isCount: false, isHolder: true },
+  below: (up, step) => {
+    if (typeof step === "number") return up;
+    if (!up.isHolder) return NO_HOLDER;
+    // in JSON as well, a name such as `num_images[0]` has several to some servers
+    const steps = stepsOf(foldedName(step));
+    const last = steps.at(-1);
+    if (last === undefined) return { isCount: false, isHolder: true };
+    if (!steps.every((each, at) => at === steps.length - 1 || mayHold(each))) return NO_HOLDER;
+    return { isCount: COUNTS.has(squashed(last)) || isCutName(last), isHolder: mayHold(last) };
+  },
+};
+
+function mayHold(step: string): boolean {
+  return isHolder(step) || isCutName(step);
 }
 
 function nameOf(path: JsonPath): string {

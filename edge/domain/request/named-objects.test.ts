@@ -4,9 +4,11 @@ import { atOnce } from "../../../shared/steps.ts";
 import { isObjectField, namedObjects } from "./named-objects.ts";
 
 /** The ids that are looked up, and those of items that come with their content. */
-function namedBy(body: string | object, most = 100): object {
+function namedBy(body: string | object, { most = 100, readsDocuments = true } = {}): object | null {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const named = [...atOnce(namedObjects([new TextEncoder().encode(text)], most))];
+  const found = atOnce(namedObjects([new TextEncoder().encode(text)], most, readsDocuments));
+  if (found === null) return null;
+  const named = [...found];
   const idsOf = (isWanted: boolean) => named.filter(([, { isLookedUp }]) => isLookedUp === isWanted).map(([id]) => id);
   return { lookedUp: idsOf(true), withContent: idsOf(false) };
 }
@@ -126,6 +128,14 @@ describe("the objects that a body names", () => {
     "/9j/4AAQ.png",
     " /x",
     `/${"a/".repeat(3_000)}b.png`.replace("a/a", "a/./a"),
+    `python/${"./".repeat(70)}../../../../data/s.png`,
+    `python/${"/".repeat(130)}../../../../data/s.png`,
+    `python${"/".repeat(5_000)}../../data/s.png`,
+    `p/${"./".repeat(5_000)}../../data/s.png`,
+    `${"/".repeat(130)}data/s.png#${"A".repeat(4_200)}`,
+    `${"/".repeat(130)}data/s.png?${"A".repeat(4_200)}`,
+    `${"/".repeat(5_000)}data/secret`,
+    `/9j/${"/".repeat(130)}../data/s.png`,
   ])("are paths in fields of media, which servers also open: %j", (path) => {
     const bodies = [
       { image_data: path },
@@ -145,6 +155,12 @@ describe("the objects that a body names", () => {
     ["sound", `//uQxAAA${"Ab+/".repeat(2_000)}`],
     ["a URL", "https://a.test/../x.png"],
     ["a file of no place", "x..png"],
+    ["sound of some frames", `//uQxAAA${"A".repeat(600)}`],
+    ["an image in base64", `iVBOR${"Ab+/".repeat(5_000)}==`],
+    ["an image in lines of base64", `iVBOR${`${"A".repeat(76)}\r\n`.repeat(300)}`],
+    ["a white image in base64", `Qk02${"/".repeat(9_000)}`],
+    ["a long URL", `https://a.test/${"a/../".repeat(2_000)}`],
+    ["a data: URL", `data:image/png;base64,${"A".repeat(9_000)}`],
   ])("are no paths where %s stands", (_, image) => {
     expect(namedBy({ image, images: [image], image_url: { url: image }, audio: image })).toEqual({
       lookedUp: [],
@@ -227,6 +243,65 @@ describe("the objects that a body names", () => {
     expect(namedBy(body)).toEqual({ lookedUp: [], withContent: [] });
   });
 
+  const ofDocument = (data: string) => ({
+    messages: [
+      { role: "user", content: [{ type: "document", source: { type: "text", media_type: "text/plain", data } }] },
+    ],
+  });
+  const searched = {
+    type: "search_result",
+    source: "s3://kb/a.md",
+    title: "t",
+    content: [{ type: "text", text: "x" }],
+  };
+  it.each<[string, object]>([
+    ["a document of text", ofDocument("File: report.txt\nBody")],
+    ["a document of YAML", ofDocument("s3:\n  bucket: x\n")],
+    ["a document that begins with a URL", ofDocument("file:///a is where it is")],
+    ["a result of a search", { messages: [{ role: "user", content: [searched] }] }],
+    ["a tool's result of a search", { messages: [{ content: [{ type: "tool_result", content: [searched] }] }] }],
+    [
+      "examples of a tool",
+      { tools: [{ name: "f", input_examples: [{ image_path: "/data/x.png" }, { url: "file:///x" }] }] },
+    ],
+    [
+      "attributes of a file",
+      { input: [{ type: "file_search_call", results: [{ attributes: { url: "s3://b/a.pdf" } }] }] },
+    ],
+    ["variables of a prompt", { prompt: { variables: { image_path: "/x.png" } } }],
+    ["a schema", { guided_json: { properties: { image: { default: "/x.png" }, image_path: "/x" } } }],
+    ["arguments of a call", { contents: [{ parts: [{ functionCall: { args: { url: "file:///x", image: "/x" } } }] }] }],
+    ["what a tool said", { content: [{ type: "tool_result", structuredContent: { url: "file:///x", image: "/x" } }] }],
+    ["arguments of a template", { chat_template_kwargs: { image: "/x.png" } }],
+    ["an action of a model", { input: [{ type: "web_search_call", action: { type: "open_page", url: "file:///x" } }] }],
+    ["the page of a computer", { input: [{ type: "computer_call_output", current_url: "file:///home/u/x.html" }] }],
+  ])("are none where no server opens them: %s", (_, body) => {
+    expect(namedBy(body)).toEqual({ lookedUp: [], withContent: [] });
+  });
+
+  it.each<[string, object | string]>([
+    ["an image with the type of a text", { content: [{ type: "image", source: { type: "text", data: "file:///x" } }] }],
+    ["a document of a file", { content: [{ type: "document", source: { type: "base64", data: "file:///x" } }] }],
+    ["an image with the source of a search", { content: [{ type: "image", source: "file:///x" }] }],
+    ["a medium among variables", { prompt: { variables: { a: { type: "input_image", image_url: "file:///x" } } } }],
+    ["a type twice", '{"content":[{"type":"search_result","source":"file:///x","Type":"image"}]}'],
+    [
+      "a type of a source twice",
+      '{"content":[{"type":"document","source":{"type":"base64","type":"text","data":"file:///x"}}]}',
+    ],
+  ])("are found in what is only like that: %s", (_, body) => {
+    expect(namedBy(body)).toEqual({ lookedUp: ["file:///x"], withContent: [] });
+  });
+
+  it("are media in documents where these are ranked, and links where a model reads them", () => {
+    const body = { documents: [{ data: { url: "s3://b/x.pdf", text: "t" } }, { url: "s3://b/y" }] };
+    const found = [true, false].map((readsDocuments) => namedBy(body, { readsDocuments }));
+    expect(found).toEqual([
+      { lookedUp: ["s3://b/x.pdf", "s3://b/y"], withContent: [] },
+      { lookedUp: [], withContent: [] },
+    ]);
+  });
+
   it("are the skills of an account, not those that everyone has", () => {
     const skills = [
       { type: "custom", skill_id: "skill_01" },
@@ -259,8 +334,13 @@ describe("the objects that a body names", () => {
     expect(namedBy(body)).toEqual({ lookedUp: [], withContent: ["a", "resp_a"] });
   });
 
-  it("are counted up to one more than are allowed", () => {
-    expect(namedBy({ file_ids: ["a", "b", "c", "d"] }, 2)).toEqual({ lookedUp: ["a", "b", "c"], withContent: [] });
+  it("are all seen, or too many: behind empty texts, too, and behind one that is named again", () => {
+    const found = [
+      namedBy({ file_ids: ["a", "b", "c", "d"] }, { most: 2 }),
+      namedBy({ file_ids: ["", "", "", "a"] }, { most: 2 }),
+      namedBy({ file_ids: ["a", "a", "a", "b"] }, { most: 2 }),
+    ];
+    expect(found).toEqual([null, { lookedUp: ["a"], withContent: [] }, null]);
   });
 });
 

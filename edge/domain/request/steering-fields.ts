@@ -3,7 +3,7 @@
  * (docs/rules/routes.md#fields-that-steer). They are refused unless the operator lets them pass by name.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { type JsonPath, PATH_NAME_MAX, stringPlaces } from "../wire/json/string-places.ts";
+import { PATH_NAME_MAX, stringPlaces } from "../wire/json/string-places.ts";
 import { printable } from "../wire/text/printable.ts";
 import { type FieldFault, foldedName, isJudgedName } from "./client-fields.ts";
 
@@ -47,6 +47,7 @@ const REPLACING = "extrabody";
 const READ_AS_ONE = /^(?:messages|prompt|input|tools|functions|system|instructions)$/;
 /** A holder deeper than this is one by which somebody hides fields. */
 const DEPTH_MAX = 4;
+const HIDING = "hide others";
 /** No longer name means anything: of one only so many characters are compared. */
 const NAME_MAX = 256;
 /** The longest path in an error, in characters. */
@@ -126,10 +127,13 @@ export function* steeringWithin(
 ): Steps<FieldFault | null> {
   if (!isHolder(holder)) return null;
   const faults: FieldFault[] = [];
-  const of = squashed(holder);
-  yield* stringPlaces([value], (path, isName) => {
+  const way = {
+    top: inHolder(squashed(holder)),
+    below: (up: Reached, step: string | number) => reached(up, step, allowed, text),
+  };
+  yield* stringPlaces([value], way, (path, isName, _span, known) => {
     if (faults.length > 0) return false;
-    const does = isName ? whatPathDoes(path, allowed, text, of) : whatTextDoes(path, allowed, text, of);
+    const does = isName ? known.does : whatTextDoes(known, allowed);
     const steps = () => path.map((step) => (typeof step === "string" ? text(step) : step));
     if (does !== null) faults.push(faultOf("field", [holder, ...steps()].join("."), does));
     return false;
@@ -142,43 +146,57 @@ function faultOf(what: string, path: string, does: string): FieldFault {
   return { param, message: `${what} '${param}' can ${does}; leave it out` };
 }
 
-/** What the field at the end of the path can do, when every field before it is a holder, as `above` is; null: nothing. */
-function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItIs, above = ""): string | null {
-  let holder = above;
-  for (const [depth, step] of path.entries()) {
-    // an element of a list counts like the list
-    const own = typeof step === "string" ? text(step) : holder;
-    const name = squashed(own);
-    const does = allowed.has(name) ? null : whatItDoes(name);
-    if (does !== null) return does;
-    if (holder === REPLACING && (isJudgedName(own.trim()) || READ_AS_ONE.test(name)))
-      return "replace a field of the body";
-    if (typeof step === "string" && isCutName(step)) return "hide others";
-    if (!HOLDER.test(name)) return null;
-    if (depth === DEPTH_MAX) return "hide others";
-    holder = name;
-  }
-  return null;
+/** What is known of the way to a field. */
+interface Reached {
+  /** What it can do, when every field before it is a holder; null: nothing. */
+  readonly does: string | null;
+  /** The last field, if all are holders that do nothing. */
+  readonly holder: string | null;
+  readonly depth: number;
+}
+
+function inHolder(holder: string): Reached {
+  return { does: null, holder, depth: 0 };
+}
+
+function reached(up: Reached, step: string | number, allowed: ReadonlySet<string>, text = asItIs): Reached {
+  if (up.holder === null || up.does !== null) return up;
+  const depth = up.depth + 1;
+  // an element of a list counts like the list
+  if (typeof step === "number") return { ...up, depth, does: depth > DEPTH_MAX ? HIDING : null };
+  const own = text(step);
+  const name = squashed(own);
+  const does = whatFieldDoes(own, name, up.holder, allowed);
+  if (does !== null) return { does, holder: null, depth };
+  const isHolding = HOLDER.test(name);
+  if (isCutName(step) || (isHolding && depth > DEPTH_MAX)) return { does: HIDING, holder: null, depth };
+  return { does, holder: isHolding ? name : null, depth };
+}
+
+function whatFieldDoes(own: string, name: string, holder: string, allowed: ReadonlySet<string>): string | null {
+  const does = allowed.has(name) ? null : whatItDoes(name);
+  if (does !== null) return does;
+  const isReplaced = holder === REPLACING && (isJudgedName(own.trim()) || READ_AS_ONE.test(name));
+  return isReplaced ? "replace a field of the body" : null;
+}
+
+/** What the last of these fields can do, each in the one before it. */
+function whatPathDoes(path: readonly string[], allowed: ReadonlySet<string>, above = ""): string | null {
+  return path.reduce((up, name) => reached(up, name, allowed), inHolder(above)).does;
 }
 
 /** The same for a name with steps. A holder is refused whole: its value is a text, which servers read as JSON. */
 function whatNameDoes(name: string, allowed: ReadonlySet<string>, above = ""): string | null {
   const path = stepsOf(name);
-  const does = whatPathDoes(path, allowed, asItIs, above);
+  const does = whatPathDoes(path, allowed, above);
   const last = path.at(-1);
   if (does !== null || last === undefined || !path.every(isHolder) || allowed.has(squashed(last))) return does;
   return "have fields of its own";
 }
 
-/** What a text at the end of the path can do: as the value of a holder it may be JSON, which some server reads. */
-function whatTextDoes(path: JsonPath, allowed: ReadonlySet<string>, text: typeof asItIs, above: string): string | null {
-  let holder = above;
-  for (const step of path) {
-    // an element of a list counts like the list
-    if (typeof step === "string") holder = squashed(text(step));
-    if (!HOLDER.test(holder)) return null;
-  }
-  return allowed.has(holder) ? null : "hide others in a text";
+/** What a text can do: as the value of a holder it may be JSON, which some server reads. */
+function whatTextDoes({ holder }: Reached, allowed: ReadonlySet<string>): string | null {
+  return holder === null || allowed.has(holder) ? null : "hide others in a text";
 }
 
 function asItIs(name: string): string {
@@ -191,5 +209,5 @@ function whatItDoes(name: string): string | null {
   const does = NAMED.get(first);
   if (does !== undefined) return does;
   for (const [start, can] of STARTS) if (first.startsWith(start)) return can;
-  return first !== name && HOLDER.test(first) ? "hide others" : null;
+  return first !== name && HOLDER.test(first) ? HIDING : null;
 }

@@ -173,7 +173,7 @@ export class FormReader {
   }
 
   #endPlace(name: string): void {
-    const start = placeStartIn(this.#value?.bytes() ?? new Uint8Array(0));
+    const start = placeStartIn(this.#value?.bytes() ?? new Uint8Array(0), this.#placeUse);
     if (isOwnPlace(this.#placeUse, start, this.#valueBytes)) throw fieldError(idFault(name));
   }
 

@@ -27,9 +27,11 @@ const WAITED_MAX_MS = 2_000;
  * the tenant may not use, and 503 while nobody can say whose they are.
  */
 export async function checkNamedObjects(call: Call, { parsed, principal }: Resolved): Promise<ObjectUse> {
-  const named = [...(await inTurns(call, namedObjects(parsed.outgoing.clientBytes ?? [], NAMED_MAX)))];
-  if (named.length > NAMED_MAX)
+  const readsDocuments = call.route.estimate === "texts";
+  const found = await inTurns(call, namedObjects(parsed.outgoing.clientBytes ?? [], NAMED_MAX, readsDocuments));
+  if (found === null)
     throw fieldError({ param: "input", message: `a request can name at most ${NAMED_MAX} stored objects` });
+  const named = [...found];
   const upstreams = new Set<string>();
   for (let from = 0; from < named.length; from += LOOKUP_MAX) {
     const part = named.slice(from, from + LOOKUP_MAX);

@@ -30,7 +30,7 @@ import { wholeUntil } from "./cut-strings.ts";
 export type JsonPath = readonly (string | number)[];
 
 /** A string value, the name of a member, or a number; the span includes quotes. The path of a name ends with the name. */
-export interface StringPlace<Known = undefined> {
+export interface StringPlace<Known> {
   readonly path: JsonPath;
   readonly span: Span;
   /** True for a number, too: like a name it stands by itself. */
@@ -66,20 +66,31 @@ const STEP_UNITS = 1024;
 
 const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
+/** What a reader knows of a path. */
+export interface Way<Known> {
+  /** Of the document. */
+  readonly top: Known;
+  /**
+   * Of a path that has one step more: asked once for each name and for each object or list. The strings and numbers of a list share
+   * what is known.
+   */
+  readonly below: (up: Known, step: string | number) => Known;
+}
+
+export const NOTHING_KNOWN: Way<null> = { top: null, below: () => null };
+
 /**
  * The string values and names of a document in these pieces, in order, that are `wanted`. `notString` gets the path of
  * every member whose value is no string, and its first byte; `number` the path of numbers: of the first at least, where several
  * follow one another in a list. Numbers for which it is true are found, too. A path given to one of them is only valid during the
- * call. `below` tells what is known of a path that has one step more: it is asked once for each name and for each object or list, and
- * the strings of a list share what is known. With it the others must not look at all steps of a path, because then that is work for
- * each string.
+ * call. They must not look at all its steps, which would be work for each string: `way` tells once what is known of them.
  */
-export function* stringPlaces<Known = undefined>(
+export function* stringPlaces<Known>(
   pieces: readonly Uint8Array[],
+  { top, below }: Way<Known>,
   wanted: (path: JsonPath, isName: boolean, span: Span, known: Known) => boolean,
-  notString: (path: JsonPath, byte: number) => void = () => undefined,
+  notString: (path: JsonPath, byte: number, known: Known) => void = () => undefined,
   number: (path: JsonPath, known: Known) => boolean = () => false,
-  below?: (up: Known | undefined, step: string | number) => Known,
 ): Steps<readonly StringPlace<Known>[]> {
   const document = new BytePieces(pieces);
   const cursor = new Cursor(pieces);
@@ -87,16 +98,13 @@ export function* stringPlaces<Known = undefined>(
   const known: Known[] = [];
   const path: (string | number)[] = [];
   let depth = 0;
-  let characters = 0;
   let [told, stepAt] = [0, 0];
-  // the function may look at every step of the path; else they are copied at most
-  const pathUnits = (): number =>
-    below === undefined ? path.length + characters / CHARACTERS_PER_UNIT : path.length / STEPS_PER_UNIT;
+  const knownAt = (at: number): Known => (at < 0 ? top : (known[at] as Known));
   const know = (): void => {
     const at = path.length - 1;
-    if (below !== undefined && at >= 0) known[at] = below(known[at - 1], path[at] ?? 0);
+    known[at] = below(knownAt(at - 1), path[at] ?? 0);
   };
-  const last = (): Known => known[path.length - 1] as Known;
+  const last = (): Known => knownAt(path.length - 1);
   for (let byte = cursor.peek(); byte !== -1; byte = cursor.peek()) {
     const units = told + (cursor.at - stepAt) / BYTES_PER_UNIT;
     if (units >= STEP_UNITS) {
@@ -117,18 +125,16 @@ export function* stringPlaces<Known = undefined>(
         const isName = cursor.peek() === COLON;
         const isStep = isName && depth > 0 && depth <= PATH_MAX;
         if (isStep) {
-          const name = nameAt(document, span);
-          characters += name.length - lengthOf(path[depth - 1]);
-          path[depth - 1] = name;
+          path[depth - 1] = nameAt(document, span);
           know();
         }
-        told += pathUnits();
+        told += path.length / STEPS_PER_UNIT;
         if (wanted(path, isName, span, last())) found.push({ path: path.slice(), span, isName, known: last() });
         if (isStep) {
           cursor.skip();
           while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
           const first = cursor.peek();
-          if (first !== QUOTE) notString(path, first);
+          if (first !== QUOTE) notString(path, first, last());
         }
         break;
       }
@@ -143,7 +149,7 @@ export function* stringPlaces<Known = undefined>(
         break;
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
-        if (depth > 0 && depth <= PATH_MAX) characters -= lengthOf(path.pop());
+        if (depth > 0 && depth <= PATH_MAX) path.pop();
         depth -= 1;
         break;
       case COMMA: {
@@ -153,7 +159,7 @@ export function* stringPlaces<Known = undefined>(
       }
       default:
         if (byte !== MINUS && (byte < 0x30 || byte > 0x39)) break;
-        told += pathUnits();
+        told += path.length / STEPS_PER_UNIT;
         if (number(path, last())) {
           told += STRING_UNITS;
           while (!cursor.skippedNumber()) yield PART_BYTES / BYTES_PER_UNIT;
