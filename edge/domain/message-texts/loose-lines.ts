@@ -7,6 +7,10 @@ import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 
 /** Work for a line, in units. */
 const LINE_UNITS = 16;
+/** The same for one that only looks like JSON: the engine makes an error of it. */
+const UNREAD_UNITS = 64;
+/** After so many of them nothing is taken for JSON any more, and the text counts as unread. */
+const UNREAD_MAX = 1_024;
 const LINE = /[^\r\n]*[\r\n]+|[^\r\n]+/g;
 const BLANKS = /^[\s\p{Cc}]+/u;
 const FIELD_NAME = /^[\w-]*\s*:[\s\p{Cc}]*/u;
@@ -32,6 +36,7 @@ interface LineTaker {
  * then clients may show the whole as it stands.
  */
 export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
+  let unread = 0;
   let [from, at, isUnread, hasJson, hasText] = [0, 0, false, false, false];
   const giveText = function* (): Steps<void> {
     const given = text.slice(from, at);
@@ -42,7 +47,12 @@ export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
     yield LINE_UNITS;
     const rest = line.replace(BLANKS, "").replace(FIELD_NAME, "");
     const json = rest.trimEnd();
-    const value = /^[[{]/.test(json) && /[\]}]$/.test(json) ? yield* parsedInSteps(json) : undefined;
+    const isLikeJson = unread < UNREAD_MAX && /^[[{]/.test(json) && /[\]}]$/.test(json);
+    const value = isLikeJson ? yield* parsedInSteps(json) : undefined;
+    if (isLikeJson && value === undefined) {
+      yield UNREAD_UNITS;
+      if (isUnreadJson(json)) unread += 1;
+    }
     if (typeof value === "object" && value !== null) {
       hasJson = true;
       yield* giveText();
@@ -50,7 +60,7 @@ export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
       yield* taker.json({ lead, json, value, tail: rest.slice(json.length) });
       from = at + line.length;
       isUnread = false;
-    } else isUnread ||= json === "[" || isUnreadJson(json);
+    } else isUnread ||= unread === UNREAD_MAX || json === "[" || isUnreadJson(json);
     at += line.length;
   }
   yield* giveText();
