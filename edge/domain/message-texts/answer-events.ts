@@ -22,18 +22,18 @@ const EARLIER_NAME = /^response\.(?=(?:text|audio_transcript)\.delta$)/;
 
 /** An event of a stream. */
 interface AnswerEvent {
-  /** The lines that are no data, such as `event:`. */
+  /** The lines that are no data, such as `event:`; stray ones stand among them. */
   readonly fields: readonly string[];
   /** The data as it came; null: the event has none. */
   readonly data: string | null;
   /** The parsed data; undefined: it is not JSON. */
   readonly value: unknown;
-  /** The lines that no event has: what only claims to be an event stream may be a document. */
+  /** The lines that no event has: what only claims to be an event stream may be a document, or lines of JSON. */
   readonly stray: string;
 }
 
 /** A comment, or a field other than the data. */
-const FIELD = /^(?::|(?:event|id|retry)(?::|$))/;
+export const EVENT_FIELD = /^(?::|(?:event|id|retry)(?::|$))/;
 
 /** Reads the bytes of one event, with or without its blank line. */
 export function* readEvent(bytes: Uint8Array): Steps<AnswerEvent> {
@@ -42,7 +42,7 @@ export function* readEvent(bytes: Uint8Array): Steps<AnswerEvent> {
     yield LINE_UNITS;
     if (isData(line)) data.push(line.slice(line[5] === " " ? 6 : 5));
     else fields.push(line);
-    if (!isData(line) && !FIELD.test(line)) strays.push(line);
+    if (!isData(line) && !EVENT_FIELD.test(line)) strays.push(line);
   }
   const stray = strays.join("\n");
   if (data.length === 0) return { fields, data: null, value: undefined, stray };

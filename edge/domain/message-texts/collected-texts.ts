@@ -4,13 +4,14 @@
  * texts that continue one another.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { pathUnitsOf } from "../wire/json/string-places.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { HASHED_MAX } from "../wire/text/hashed-key.ts";
 import { eventParts, keyOf, readEvent } from "./answer-events.ts";
 import { answerParts, wholeOf } from "./answer-texts.ts";
+import { readLines } from "./loose-lines.ts";
 import { startedTexts } from "./started-texts.ts";
 import { argumentTexts } from "./text-redaction.ts";
 
@@ -64,32 +65,17 @@ export class CollectedTexts implements ResponseTransform {
 
   *event(event: Uint8Array): Steps<Uint8Array> {
     const { data, value, stray } = yield* readEvent(event);
-    if (stray !== "") yield* this.document(stray);
-    if (data === null || data.trim() === "[DONE]") return NOTHING;
-    const text = value === undefined ? data : value;
-    if (typeof text === "string") this.#addText(text, value === undefined);
-    else {
-      yield* this.#judge(data, text);
-      for (const part of (yield* startedTexts(text)) ?? [text]) yield* this.#addParts(part);
-    }
+    if (stray !== "") yield* this.#addData(stray, yield* parsedInSteps(stray));
+    if (data !== null && data.trim() !== "[DONE]") yield* this.#addData(data, value);
     return NOTHING;
   }
 
-  /** Takes a whole answer that is no event stream: a document, lines of JSON, or one text. */
-  *document(text: string): Steps<void> {
+  /** Takes a whole answer: a document, or lines; of one with events, which are taken apart, all that is no document is one text. */
+  *document(text: string, hasEvents = false): Steps<void> {
     const value = yield* parsedInSteps(text);
-    const lines = value === undefined ? yield* jsonLines(text) : null;
-    if (lines !== null) {
-      for (const line of lines) {
-        const event = yield* parsedInSteps(line);
-        yield* this.#judge(line, event);
-        yield* this.#addParts(event);
-      }
-      return;
-    }
-    if (value !== undefined) yield* this.#judge(text, value);
-    const whole = value === undefined ? text : value;
-    if (typeof whole === "string") this.#addText(whole, value === undefined);
+    if (value === undefined) return hasEvents ? this.#addAlone(text, false) : yield* this.#addLines(text);
+    yield* this.#judge(text, value);
+    if (typeof value === "string") this.#addAlone(value, false);
     const { texts, isWhole } = yield* answerParts(value);
     this.#plain &&= isWhole;
     for (const found of texts) {
@@ -160,11 +146,28 @@ export class CollectedTexts implements ResponseTransform {
     }
   }
 
-  /** Adds what is one text for the gateway; others may read data without a value, of which it has the escapes undone as well. */
-  #addText(text: string, isData: boolean): void {
-    const isUnread = isData && isUnreadJson(text);
-    if (isUnread) this.#plain = false;
-    this.#addAlone(text, isUnread);
+  *#addData(data: string, value: unknown): Steps<void> {
+    if (value === undefined) return yield* this.#addLines(data);
+    if (typeof value === "string") return this.#addAlone(value, false);
+    yield* this.#judge(data, value);
+    for (const part of (yield* startedTexts(value)) ?? [value]) yield* this.#addParts(part);
+  }
+
+  /** Adds lines of JSON like events, others as texts, also with their escapes undone, and a mixture of them as it stands, too. */
+  *#addLines(text: string): Steps<void> {
+    const [addJson, addText] = [this.#addData.bind(this), this.#addAlone.bind(this)];
+    const fail = (): void => {
+      this.#plain = false;
+    };
+    const isMixed = yield* readLines(text, {
+      json: ({ json, value }) => addJson(json, value),
+      *text(given, isUnread) {
+        yield TEXT_UNITS;
+        if (isUnread) fail();
+        addText(given, true);
+      },
+    });
+    if (isMixed) this.#addAlone(text, false);
   }
 
   /** Adds a text that no later piece continues. */
@@ -187,21 +190,4 @@ export class CollectedTexts implements ResponseTransform {
     this.#whole &&= this.#room(characters);
     return this.#whole;
   }
-}
-
-/**
- * The lines of a text of which each is a JSON object, as some servers stream (`application/x-ndjson`); null: it is none.
- * Blank lines are left out.
- */
-export function* jsonLines(text: string): Steps<readonly string[] | null> {
-  if (!/^\s*\{/.test(text)) return null;
-  const lines: string[] = [];
-  for (const [ended] of text.matchAll(/[^\n]+/g)) {
-    yield TEXT_UNITS;
-    const line = ended.replace(/\r$/, "");
-    if (line.trim() === "") continue;
-    if (typeof (yield* parsedInSteps(line)) !== "object") return null;
-    lines.push(line);
-  }
-  return lines;
 }

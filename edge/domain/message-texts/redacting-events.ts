@@ -5,20 +5,27 @@
  * back passes byte for byte. The tokens that upstreams list beside a text (`logprobs`) are left out, because they would
  * show it.
  */
-import { REDACTED } from "../../../shared/guardrails/replacements.ts";
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
 import type { JsonObject } from "../wire/json/document.ts";
-import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { type TakeBytes, writtenInSteps } from "../wire/json/write-in-steps.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
-import { type EventParts, eventParts, type Fragment, keyOf, readEvent, writeEvent } from "./answer-events.ts";
-import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
-import { jsonLines } from "./collected-texts.ts";
+import {
+  EVENT_FIELD,
+  type EventParts,
+  eventParts,
+  type Fragment,
+  keyOf,
+  readEvent,
+  writeEvent,
+} from "./answer-events.ts";
+import { dropPieces } from "./answer-texts.ts";
 import { EventCarrier, type Piece } from "./event-carrier.ts";
-import { unseal } from "./signed-thoughts.ts";
+import { type JsonLine, readLines } from "./loose-lines.ts";
+import { ALL, pushed, redactEach, redactJson, redactString, redactText, redactUnmarked } from "./redacted-texts.ts";
 import { startedTexts } from "./started-texts.ts";
 import {
   ArgumentsRedaction,
@@ -26,7 +33,6 @@ import {
   type RedactionTally,
   redactPlain,
   type TextRedaction,
-  unescaped,
 } from "./text-redaction.ts";
 
 /** An answer has no more texts that are under way at once; more of them are an attack on memory. */
@@ -35,14 +41,7 @@ const TEXTS_MAX = 4096;
 const TEXT_BYTES = 2_048;
 
 const encoder = new TextEncoder();
-/** Room for every text. */
-const ALL: ScanRoom = { units: Number.POSITIVE_INFINITY };
-/** Characters that are read at once, of a text and of JSON in one, whose every string is a text. */
-const PART = 1024;
-const JSON_PART = 256;
-/** Work for a character, for a string, number or escape of JSON, and for a text, in units. */
-const CHARACTER_UNITS = 16;
-const STRING_UNITS = 32;
+/** Work for a text, in units. */
 const TEXT_UNITS = 64;
 
 /** A text under way. */
@@ -68,6 +67,7 @@ export class RedactingEvents implements ResponseTransform {
   /** The memory of the texts under way, and the most that there was room for. */
   #bytes = 0;
   #roomBytes = 0;
+  #plain = true;
 
   /**
    * @param tally counts what is replaced
@@ -85,6 +85,11 @@ export class RedactingEvents implements ResponseTransform {
     return true;
   }
 
+  /** False: an event came that only others can read. */
+  get plain(): boolean {
+    return this.#plain;
+  }
+
   /** The memory that is held for texts under way. */
   get bytes(): number {
     return this.#bytes;
@@ -97,15 +102,21 @@ export class RedactingEvents implements ResponseTransform {
   *event(event: Uint8Array): Steps<Uint8Array> {
     const { fields, data, value, stray } = yield* readEvent(event);
     if (stray !== "") {
-      const text = new TextDecoder().decode(event);
-      const redacted = yield* redactDocument(this.#scan, this.#tally, text, ALL, (bytes) => this.#take(bytes));
-      if (redacted !== text) return encoder.encode(redacted);
+      const redacted = yield* this.#loose(stray);
+      if (redacted !== stray) {
+        const own = fields.filter((line) => EVENT_FIELD.test(line));
+        const rest = data === null ? own.map((line) => `${line}\n\n`).join("") : writeEvent(own, data);
+        const others = data === null ? encoder.encode(rest) : yield* this.event(encoder.encode(rest));
+        return concat([encoder.encode(`${redacted}\n\n`), others]);
+      }
     }
     if (data === null) return event;
     if (data.trim() === "[DONE]") return this.#after(yield* this.#rest(() => true), event);
-    if (value === undefined && !this.#failOpen && isUnreadJson(data)) throw new Error("an event that cannot be read");
     if (value === undefined || typeof value === "string") {
-      const redacted = yield* redactWhole(this.#scan, this.#tally, data, value);
+      const redacted =
+        value === undefined
+          ? yield* this.#loose(data)
+          : yield* redactString(this.#scan, this.#tally, { json: data, value });
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
     }
     const started = yield* startedTexts(value);
@@ -137,6 +148,34 @@ export class RedactingEvents implements ResponseTransform {
   /** Everything that is still held back: the stream has ended. */
   *finish(): Steps<Uint8Array> {
     return encoder.encode(yield* this.#rest(() => true));
+  }
+
+  /** What no event has, and data that is no JSON. Throws when only others can read it. */
+  *#loose(text: string): Steps<string> {
+    const [scan, tally, bytes] = [this.#scan, this.#tally, this.#bytes];
+    const take = (more: number): void => this.#take(more);
+    const value = yield* parsedInSteps(text);
+    if (typeof value === "string") return yield* redactString(scan, tally, { json: text, value });
+    const redacted: string[] = [];
+    const judge = (isUnread: boolean): void => {
+      this.#plain &&= !isUnread;
+      if (isUnread && !this.#failOpen) throw new Error("an event that cannot be read");
+    };
+    let isMixed = false;
+    if (value !== undefined) redacted.push(yield* redactJson(scan, tally, { json: text, value }, take));
+    else
+      isMixed = yield* readLines(text, {
+        *json(line) {
+          redacted.push(line.lead, yield* redactJson(scan, tally, line, take), line.tail);
+        },
+        *text(given, isUnread) {
+          judge(isUnread);
+          redacted.push(yield* redactUnmarked(scan, tally, given, ALL));
+        },
+      });
+    this.#take(bytes - this.#bytes);
+    const written = redacted.join("");
+    return isMixed ? yield* redactText(scan, tally, { text: written, json: false }, ALL) : written;
   }
 
   #after(before: string, event: Uint8Array): Uint8Array {
@@ -254,57 +293,10 @@ function eventOf(value: JsonObject): Uint8Array {
   return encoder.encode(writeEvent([`event: ${String(value["type"])}`], JSON.stringify(value)));
 }
 
-/** Data that is one text without what matches: JSON with this value, or, without a value, what is JSON at most for others. */
-function* redactWhole(
-  scan: TextScan,
-  tally: RedactionTally,
-  data: string,
-  value: string | undefined,
-  room = ALL,
-): Steps<string> {
-  const text = value ?? data;
-  const before = tally.total;
-  const redacted = yield* redactText(scan, tally, { text, json: value === undefined && isUnreadJson(data) }, room);
-  if (tally.total === before) return data;
-  return value === undefined ? redacted : JSON.stringify(redacted);
-}
-
-/** A complete text without what matches. */
-export function* redactText(
-  scan: TextScan,
-  tally: RedactionTally,
-  { text, json }: Pick<AnswerText, "text" | "json">,
-  room: ScanRoom,
-): Steps<string> {
-  if (json) {
-    const redaction = new ArgumentsRedaction(scan, tally);
-    const redacted = (yield* pushed(redaction, text)) + redaction.finish();
-    if (!redacted.includes("\\") || (yield* parsedInSteps(redacted)) !== undefined) return redacted;
-    const { counts } = yield* scan.redacting([{ text: yield* unescaped(redacted), user: false }], room);
-    tally.add(counts);
-    return counts.pii + counts.ban_keywords > 0 ? REDACTED : redacted;
-  }
-  const { texts, counts } = yield* scan.redacting([{ text, user: false }], room);
-  tally.add(counts);
-  return texts[0] ?? "";
-}
-
-/** What can be released of a text with this piece of it. */
-function* pushed(redaction: TextRedaction, text: string): Steps<string> {
-  let released = "";
-  const json = redaction instanceof ArgumentsRedaction ? redaction : null;
-  const length = json === null ? PART : JSON_PART;
-  for (let at = 0; at < text.length; at += length) {
-    const part = text.slice(at, at + length);
-    released += redaction.push(part);
-    yield part.length * CHARACTER_UNITS + (json?.takeEnded() ?? 0) * STRING_UNITS;
-  }
-  return released;
-}
-
 /**
- * A whole answer that is no event stream, without what matches as far as there is room. Lines of JSON are events without the
- * words of event streams; what else is not JSON is redacted as one text.
+ * A whole answer without what matches as far as there is room. Lines of JSON are events without the words of event streams.
+ *
+ * @param hasEvents the answer has events, which are taken apart; if it is no document, it is redacted as one text
  */
 export function* redactDocument(
   scan: TextScan,
@@ -312,85 +304,71 @@ export function* redactDocument(
   text: string,
   room: ScanRoom = ALL,
   take: TakeBytes = () => undefined,
+  hasEvents = false,
 ): Steps<string> {
-  const document = yield* parsedInSteps(text);
-  if (document === undefined) {
-    const lines = yield* jsonLines(text);
-    if (lines === null) return yield* redactWhole(scan, tally, text, undefined, room);
-    return yield* redactLines(scan, tally, lines, take);
-  }
-  if (typeof document === "string") return yield* redactWhole(scan, tally, text, document, room);
-  const parts = yield* answerParts(document);
-  const changed = [yield* dropPieces(parts), yield* redactEach(scan, tally, parts.texts, document, take, room)];
-  return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(document, take)) : text;
+  const value = yield* parsedInSteps(text);
+  if (typeof value === "string") return yield* redactString(scan, tally, { json: text, value }, room);
+  if (value !== undefined) return yield* redactJson(scan, tally, { json: text, value }, take, room);
+  if (hasEvents) return yield* redactText(scan, tally, { text, json: false }, room);
+  const lines = new RedactedLines(scan, tally, room, take);
+  const isMixed = yield* readLines(text, lines);
+  const redacted = yield* lines.finish();
+  return isMixed ? yield* redactText(scan, tally, { text: redacted, json: false }, room) : redacted;
 }
 
-/** The lines without what matches, and lines more for what was held back. */
-function* redactLines(
-  scan: TextScan,
-  tally: RedactionTally,
-  lines: readonly string[],
-  takeBytes: TakeBytes,
-): Steps<string> {
-  const events = new RedactingEvents(scan, tally, (bytes) => {
-    takeBytes(bytes);
-    return true;
-  });
-  const redacted: string[] = [];
-  const take = (written: Uint8Array): void => {
-    redacted.push(new TextDecoder().decode(written).replaceAll(/^data: (.*)\n\n/gm, "$1\n"));
-  };
-  for (const [at, line] of lines.entries()) {
+/** Lines without what matches, and lines more for what was held back. */
+class RedactedLines {
+  readonly #scan: TextScan;
+  readonly #tally: RedactionTally;
+  readonly #room: ScanRoom;
+  readonly #events: RedactingEvents;
+  readonly #redacted: string[] = [];
+  /** The last line of JSON, until it is known what follows. */
+  #last: JsonLine | null = null;
+  #lead = "";
+
+  constructor(scan: TextScan, tally: RedactionTally, room: ScanRoom, take: TakeBytes) {
+    this.#scan = scan;
+    this.#tally = tally;
+    this.#room = room;
+    this.#events = new RedactingEvents(scan, tally, (bytes) => {
+      take(bytes);
+      return true;
+    });
+  }
+
+  *json(line: JsonLine): Steps<void> {
+    yield* this.#writeLast();
+    this.#last = line;
+  }
+
+  *text(text: string): Steps<void> {
+    yield* this.#writeLast();
+    this.#redacted.push(yield* redactUnmarked(this.#scan, this.#tally, text, this.#room));
+  }
+
+  *finish(): Steps<string> {
     // what the last line says may be that the answer has ended
-    const isEnd = at === lines.length - 1 && (yield* eventParts(yield* parsedInSteps(line))).fragments.length === 0;
-    if (isEnd) take(yield* events.finish());
-    take(yield* events.event(encoder.encode(writeEvent([], line))));
-    yield line.length;
+    const isEnd = this.#last !== null && (yield* eventParts(this.#last.value)).fragments.length === 0;
+    if (isEnd) this.#write(yield* this.#events.finish());
+    yield* this.#writeLast();
+    this.#write(yield* this.#events.finish());
+    return this.#redacted.join("");
   }
-  take(yield* events.finish());
-  return redacted.join("");
-}
 
-/** Redacts complete texts in their document, the parts of one as one; false: nothing matches. */
-function* redactEach(
-  scan: TextScan,
-  tally: RedactionTally,
-  texts: readonly AnswerText[],
-  document: unknown,
-  take: TakeBytes,
-  room = ALL,
-): Steps<boolean> {
-  let changed = false;
-  const keyOfWhole = ({ json, alone, place }: AnswerText): string | null => (json || alone ? null : wholeOf(place));
-  const wholes = yield* grouped(texts, keyOfWhole, (characters) => {
-    take(characters * 2);
-    return true;
-  });
-  for (const parts of wholes)
-    for (const [at, redacted] of (yield* redactParts(scan, tally, parts, room)).entries()) {
-      const { holder, name, text, ofValue } = parts[at] as AnswerText;
-      if (redacted === text) continue;
-      holder[name] = (ofValue ? yield* parsedInSteps(redacted) : undefined) ?? redacted;
-      // it would not fit, and servers refuse such a thought, while one without is left out
-      if (name === "thinking" && typeof holder["signature"] === "string") holder["signature"] = "";
-      unseal(document, parts[at] as AnswerText);
-      changed = true;
-    }
-  return changed;
-}
+  *#writeLast(): Steps<void> {
+    if (this.#last === null) return;
+    const { lead, json, tail } = this.#last;
+    this.#last = null;
+    this.#lead = lead;
+    this.#write(yield* this.#events.event(encoder.encode(writeEvent([], json))), tail);
+    yield json.length;
+  }
 
-function* redactParts(
-  scan: TextScan,
-  tally: RedactionTally,
-  parts: readonly AnswerText[],
-  room: ScanRoom,
-): Steps<readonly string[]> {
-  const [first] = parts;
-  if (first?.json === true) return [yield* redactText(scan, tally, first, room)];
-  const { texts, counts } = yield* scan.redacting(
-    parts.map(({ text }) => ({ text, user: false })),
-    room,
-  );
-  tally.add(counts);
-  return texts;
+  /** Events as lines like the last one. */
+  #write(events: Uint8Array, tail = ""): void {
+    const end = tail === "" ? "\n" : tail;
+    const asLine = (_: string, json: string): string => `${this.#lead}${json}${end}`;
+    this.#redacted.push(new TextDecoder().decode(events).replaceAll(/(?:event: [^\n]*\n)?data: ([^\n]*)\n\n/g, asLine));
+  }
 }

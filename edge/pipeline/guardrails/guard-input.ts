@@ -6,7 +6,7 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ScanMatch, ScannedText, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
-import { redactText } from "../../domain/message-texts/redacting-events.ts";
+import { redactText } from "../../domain/message-texts/redacted-texts.ts";
 import { type GuardedTexts, guardedTexts, type RequestText } from "../../domain/message-texts/request-texts.ts";
 import { RedactionTally, unescaped } from "../../domain/message-texts/text-redaction.ts";
 import { textScopeOf } from "../../domain/message-texts/text-scopes.ts";

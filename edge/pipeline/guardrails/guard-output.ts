@@ -192,8 +192,9 @@ function* collectedTexts(
 ): Steps<CollectedTexts> {
   const texts = new CollectedTexts(room);
   const text = events ? null : new TextDecoder().decode(bytes);
-  if (text !== null) yield* texts.document(text);
-  if (text === null || EVENT_LINE.test(text)) yield* filtered(new SseFilter([texts], true), bytes);
+  const hasEvents = text === null || EVENT_LINE.test(text);
+  if (text !== null) yield* texts.document(text, hasEvents);
+  if (hasEvents) yield* filtered(new SseFilter([texts], true), bytes);
   return texts;
 }
 
@@ -206,9 +207,10 @@ function* redactedBytes(
   const tally = new RedactionTally();
   let redacted = bytes;
   if (!events) {
-    const text = yield* redactDocument(scan, tally, new TextDecoder().decode(bytes), scanRoom(), take);
-    redacted = new TextEncoder().encode(text);
-    if (!EVENT_LINE.test(text)) return redacted;
+    const given = new TextDecoder().decode(bytes);
+    const hasEvents = EVENT_LINE.test(given);
+    redacted = new TextEncoder().encode(yield* redactDocument(scan, tally, given, scanRoom(), take, hasEvents));
+    if (!hasEvents) return redacted;
   }
   const room = (textBytes: number): boolean => {
     take(textBytes);
@@ -265,7 +267,15 @@ function redactedStream(
     writing.close();
     const { pii, ban_keywords } = tally;
     const counts = { ...(pii > 0 ? { pii } : {}), ...(ban_keywords > 0 ? { ban_keywords } : {}) };
-    reportScan(call, request, span, { side: "output", guards, counts, whole: true, harm: null, textMs, harmMs: 0 });
+    reportScan(call, request, span, {
+      side: "output",
+      guards,
+      counts,
+      whole: redacting.plain,
+      harm: null,
+      textMs,
+      harmMs: 0,
+    });
     span.end(clock());
   };
   return new ReadableStream(

@@ -1,0 +1,68 @@
+/**
+ * The lines of what is neither an event stream nor a JSON document. Clients that read line by line find JSON in them, also
+ * behind blanks, a record separator or a field name that no event has (docs/rules/guardrails.md#failures).
+ */
+import type { Steps } from "../../../shared/steps.ts";
+import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
+
+/** Work for a line, in units. */
+const LINE_UNITS = 16;
+/** The same for one that only looks like JSON: the engine makes an error of it. */
+const UNREAD_UNITS = 64;
+/** After so many of them nothing is taken for JSON any more, and the text counts as unread. */
+const UNREAD_MAX = 1_024;
+const LINE = /[^\r\n]*[\r\n]+|[^\r\n]+/g;
+const BLANKS = /^[\s\p{Cc}]+/u;
+const FIELD_NAME = /^[\w-]*\s*:[\s\p{Cc}]*/u;
+
+/** A line that is a JSON object or list. */
+export interface JsonLine {
+  readonly lead: string;
+  readonly json: string;
+  readonly value: object;
+  /** The blanks and line breaks behind it. */
+  readonly tail: string;
+}
+
+/** Takes the lines in their order. */
+interface LineTaker {
+  json(line: JsonLine): Steps<void>;
+  /** `isUnread`: others may find JSON in this text, which the gateway cannot read. */
+  text(text: string, isUnread: boolean): Steps<void>;
+}
+
+/**
+ * Reads a text; its lines that are no JSON are given together, as far as they stand together. Returns whether it has both kinds:
+ * then clients may show the whole as it stands.
+ */
+export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
+  let unread = 0;
+  let [from, at, isUnread, hasJson, hasText] = [0, 0, false, false, false];
+  const giveText = function* (): Steps<void> {
+    const given = text.slice(from, at);
+    hasText ||= given.trim() !== "";
+    if (given !== "") yield* taker.text(given, isUnread || isUnreadJson(given));
+  };
+  for (const [line] of text.matchAll(LINE)) {
+    yield LINE_UNITS;
+    const rest = line.replace(BLANKS, "").replace(FIELD_NAME, "");
+    const json = rest.trimEnd();
+    const isLikeJson = unread < UNREAD_MAX && /^[[{]/.test(json) && /[\]}]$/.test(json);
+    const value = isLikeJson ? yield* parsedInSteps(json) : undefined;
+    if (isLikeJson && value === undefined) {
+      yield UNREAD_UNITS;
+      if (isUnreadJson(json)) unread += 1;
+    }
+    if (typeof value === "object" && value !== null) {
+      hasJson = true;
+      yield* giveText();
+      const lead = line.slice(0, line.length - rest.length);
+      yield* taker.json({ lead, json, value, tail: rest.slice(json.length) });
+      from = at + line.length;
+      isUnread = false;
+    } else isUnread ||= unread === UNREAD_MAX || json === "[" || isUnreadJson(json);
+    at += line.length;
+  }
+  yield* giveText();
+  return hasJson && hasText;
+}

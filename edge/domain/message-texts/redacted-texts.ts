@@ -1,0 +1,144 @@
+/** Redaction of texts that are complete: of a document, and of what is read as one text (docs/rules/guardrails.md#actions). */
+import { REDACTED } from "../../../shared/guardrails/replacements.ts";
+import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
+import type { Steps } from "../../../shared/steps.ts";
+import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { hasRepeatedName } from "../wire/json/repeated-names.ts";
+import { type TakeBytes, writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
+import { unseal } from "./signed-thoughts.ts";
+import { ArgumentsRedaction, type RedactionTally, type TextRedaction, unescaped } from "./text-redaction.ts";
+
+/** Room for every text. */
+export const ALL: ScanRoom = { units: Number.POSITIVE_INFINITY };
+/** Characters that are read at once, of a text and of JSON in one, whose every string is a text. */
+const PART = 1024;
+const JSON_PART = 256;
+/** Work for a character, and for a string, number or escape of JSON, in units. */
+const CHARACTER_UNITS = 16;
+const STRING_UNITS = 32;
+
+/** A complete text without what matches. */
+export function* redactText(
+  scan: TextScan,
+  tally: RedactionTally,
+  { text, json }: Pick<AnswerText, "text" | "json">,
+  room: ScanRoom,
+): Steps<string> {
+  if (!json) return yield* redactAsWritten(scan, tally, text, room);
+  const redaction = new ArgumentsRedaction(scan, tally);
+  const redacted = (yield* pushed(redaction, text)) + redaction.finish();
+  if ((yield* parsedInSteps(redacted)) !== undefined) return redacted;
+  return yield* redactLoose(scan, tally, redacted, room);
+}
+
+/** A text that is no JSON, without what matches as it stands; all of it, if its escapes hide more. */
+function* redactLoose(scan: TextScan, tally: RedactionTally, text: string, room: ScanRoom): Steps<string> {
+  const redacted = yield* redactAsWritten(scan, tally, text, room);
+  if (!redacted.includes("\\")) return redacted;
+  const { counts } = yield* scan.redacting([{ text: yield* unescaped(redacted), user: false }], room);
+  tally.add(counts);
+  return counts.pii + counts.ban_keywords > 0 ? REDACTED : redacted;
+}
+
+function* redactAsWritten(scan: TextScan, tally: RedactionTally, text: string, room: ScanRoom): Steps<string> {
+  const { texts, counts } = yield* scan.redacting([{ text, user: false }], room);
+  tally.add(counts);
+  return texts[0] ?? "";
+}
+
+/** Text that stands where JSON is expected; what only others take for JSON stays it for them. */
+export function* redactUnmarked(scan: TextScan, tally: RedactionTally, text: string, room: ScanRoom): Steps<string> {
+  const core = text.trimEnd();
+  const before = tally.total;
+  const redacted = isUnreadJson(core)
+    ? yield* redactText(scan, tally, { text: core, json: true }, room)
+    : yield* redactLoose(scan, tally, core, room);
+  return tally.total === before ? text : redacted + text.slice(core.length);
+}
+
+/** JSON of which the value is one text. */
+export function* redactString(
+  scan: TextScan,
+  tally: RedactionTally,
+  { json, value }: { readonly json: string; readonly value: string },
+  room = ALL,
+): Steps<string> {
+  const redacted = yield* redactAsWritten(scan, tally, value, room);
+  return redacted === value ? json : JSON.stringify(redacted);
+}
+
+/** JSON whose texts do not go on elsewhere, written anew if something matches. */
+export function* redactJson(
+  scan: TextScan,
+  tally: RedactionTally,
+  { json, value }: { readonly json: string; readonly value: unknown },
+  take: TakeBytes,
+  room = ALL,
+): Steps<string> {
+  const parts = yield* answerParts(value);
+  const changed = [
+    yield* dropPieces(parts),
+    yield* redactEach(scan, tally, parts.texts, value, take, room),
+    // written anew, each name is there once
+    yield* hasRepeatedName(json, value),
+  ];
+  return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(value, take)) : json;
+}
+
+/** What can be released of a text with this piece of it. */
+export function* pushed(redaction: TextRedaction, text: string): Steps<string> {
+  let released = "";
+  const json = redaction instanceof ArgumentsRedaction ? redaction : null;
+  const length = json === null ? PART : JSON_PART;
+  for (let at = 0; at < text.length; at += length) {
+    const part = text.slice(at, at + length);
+    released += redaction.push(part);
+    yield part.length * CHARACTER_UNITS + (json?.takeEnded() ?? 0) * STRING_UNITS;
+  }
+  return released;
+}
+
+/** Redacts complete texts in their document, the parts of one as one; false: nothing matches. */
+export function* redactEach(
+  scan: TextScan,
+  tally: RedactionTally,
+  texts: readonly AnswerText[],
+  document: unknown,
+  take: TakeBytes,
+  room = ALL,
+): Steps<boolean> {
+  let changed = false;
+  const keyOfWhole = ({ json, alone, place }: AnswerText): string | null => (json || alone ? null : wholeOf(place));
+  const wholes = yield* grouped(texts, keyOfWhole, (characters) => {
+    take(characters * 2);
+    return true;
+  });
+  for (const parts of wholes)
+    for (const [at, redacted] of (yield* redactParts(scan, tally, parts, room)).entries()) {
+      const { holder, name, text, ofValue } = parts[at] as AnswerText;
+      if (redacted === text) continue;
+      holder[name] = (ofValue ? yield* parsedInSteps(redacted) : undefined) ?? redacted;
+      // it would not fit, and servers refuse such a thought, while one without is left out
+      if (name === "thinking" && typeof holder["signature"] === "string") holder["signature"] = "";
+      unseal(document, parts[at] as AnswerText);
+      changed = true;
+    }
+  return changed;
+}
+
+function* redactParts(
+  scan: TextScan,
+  tally: RedactionTally,
+  parts: readonly AnswerText[],
+  room: ScanRoom,
+): Steps<readonly string[]> {
+  const [first] = parts;
+  if (first?.json === true) return [yield* redactText(scan, tally, first, room)];
+  const { texts, counts } = yield* scan.redacting(
+    parts.map(({ text }) => ({ text, user: false })),
+    room,
+  );
+  tally.add(counts);
+  return texts;
+}

@@ -1,0 +1,131 @@
+/** Lines of JSON where neither a document nor an event stream has them (docs/rules/guardrails.md#failures). */
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  guardedAnswerOf as answerOf,
+  guardedChatBody as chatBody,
+  type GuardPolicy,
+  guardedWorldOf as worldOf,
+} from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
+
+const LINES = "application/x-ndjson";
+const EVENTS = "text/event-stream";
+const CLOSED = { fail_open: false };
+const chunkOf = (content: string) => `{"choices":[{"index":0,"delta":{"content":"${content}"}}]}`;
+const lineOf = (content: string) => `{"message":{"content":"${content}"}}`;
+const unreadOf = (content: string) => `{"message":{"content":"${content}"},"l":NaN}`;
+const HIDDEN = String.raw`x\nblue falcon`;
+const CHUNK = chunkOf(HIDDEN);
+const MESSAGE = lineOf(HIDDEN);
+
+async function answered(policy: Partial<GuardPolicy>, body: string, type: string) {
+  const world = worldOf({ output_scanners: ["ban_keywords"], ban_keywords: ["blue falcon"], ...policy });
+  world.upstream = async () => new Response(body, { headers: { "content-type": type } });
+  const { status, text } = await answerOf(world, { body: chatBody("hi", { stream: type === EVENTS }) });
+  const runs = world.events.filter(({ metric }) => metric === "gateway_boon_runs_total");
+  return { status, text, outcomes: runs.flatMap(({ labels }) => labels) };
+}
+
+describe("a keyword behind an escape, in a line of JSON", () => {
+  const first = ["null", "1", '"ping"', "[]", "true", "// c", "event: x", ": x"];
+  const before = ["\u001e", "Data: ", " data: ", "data : ", "\uFEFF", "event: ", "x", "1 ", "[] "];
+  const all: [string, string, string][] = [
+    ...first.map((line): [string, string, string] => [`behind the line ${line}`, `${line}\n${MESSAGE}\n`, LINES]),
+    ...before.map((lead): [string, string, string] => [`behind ${lead}`, `${lead}${MESSAGE}\n`, LINES]),
+    ["behind a text, as a string", `x\n"${HIDDEN}"\n`, LINES],
+    ["behind another record", `${lineOf("a")}\n\u001e${MESSAGE}\n`, LINES],
+    ...before
+      .filter((lead) => lead !== "event: ")
+      .map((lead): [string, string, string] => [`behind ${lead} in a stream`, `${lead}${CHUNK}\n\n`, EVENTS]),
+    ...["event: x", "data: {}", ": x", "data", "retry: 1", "x"].map((line): [string, string, string] => [
+      `of an event behind ${line}`,
+      `${line}\n${CHUNK}\n\n`,
+      EVENTS,
+    ]),
+    ["of an event with another line", `${chunkOf("a")}\n${CHUNK}\n\n`, EVENTS],
+    ["in data behind a line", `data: ping\ndata: ${CHUNK}\n\n`, EVENTS],
+    ["in data behind a separator", `data: \u001e${CHUNK}\n\n`, EVENTS],
+    ["in data behind a letter", `data: x${CHUNK}\n\n`, EVENTS],
+  ];
+
+  it.each(all)("is found and replaced: %j", async (_, body, type) => {
+    const block = await answered({ ...CLOSED, action: "block" }, body, type);
+    const redact = await answered({ ...CLOSED, action: "redact" }, body, type);
+    expect({
+      block: block.status,
+      redact: redact.status,
+      isLeft: redact.text.includes("falcon"),
+      isReplaced: redact.text.includes("[REDACTED]"),
+    }).toEqual({ block: 400, redact: 200, isLeft: false, isReplaced: true });
+  });
+
+  it("keeps what stands around it, stays JSON, and has what was held back in one more line", async () => {
+    const { text } = await answered({ action: "redact" }, `null\r\n\u001e${MESSAGE}\r\nbye\r\n`, LINES);
+    const streamed = await answered({ action: "redact" }, `event: x\n Data: ${CHUNK}\ndata: {"a":1}\n\n`, EVENTS);
+    expect({ text, streamed: streamed.text }).toEqual({
+      text: `null\r\n\u001e${lineOf(String.raw`x\n`)}\r\nbye\r\n\u001e${lineOf("[REDACTED]")}\n`,
+      streamed: ` Data: ${chunkOf(String.raw`x\n[REDACTED]`)}\n\nevent: x\ndata: {"a":1}\n\n`,
+    });
+  });
+});
+
+describe("a keyword that is split over lines of JSON behind something else", () => {
+  it.each([
+    ["lines", `null\n${lineOf("a blue")}\n${lineOf(" falcon")}\n`, LINES],
+    ["records", `\u001e${lineOf("a blue")}\n\u001e${lineOf(" falcon")}\n`, LINES],
+  ])("is found and replaced: %s", async (_, body, type) => {
+    const block = await answered({ ...CLOSED, action: "block" }, body, type);
+    const redact = await answered({ ...CLOSED, action: "redact" }, body, type);
+    expect({ block: block.status, isLeft: redact.text.includes("falcon") }).toEqual({ block: 400, isLeft: false });
+  });
+
+  it("is found in a held stream without the word data", async () => {
+    const body = `${chunkOf("a blue")}\n\n${chunkOf(" falcon")}\n\n`;
+    expect(await answered({ ...CLOSED, action: "block" }, body, EVENTS)).toMatchObject({ status: 400 });
+  });
+});
+
+describe("a line that is JSON for others only", () => {
+  const all: [string, string, string][] = [
+    ["behind a line", `null\n${unreadOf("a")}\n`, LINES],
+    ["behind a separator", `\u001e${unreadOf("a")}\n`, LINES],
+    ["behind a name", `Data: ${unreadOf("a")}\n`, LINES],
+    ["among others", `${lineOf("a")}\n${unreadOf("b")}\n`, LINES],
+    ["of an event", `${unreadOf("a blue")}\n${unreadOf(" falcon")}\n\n`, EVENTS],
+    ["of an event with data", `data: {}\n${unreadOf("a")}\n\n`, EVENTS],
+    ["of an event, behind a name", `Data: ${unreadOf("a")}\n\n`, EVENTS],
+    ["of data", `data: \u001e${unreadOf("a")}\n\n`, EVENTS],
+  ];
+
+  it.each(all)("passes only if the policy fails open, and counts as failed: %s", async (_, body, type) => {
+    const isRefused = ({ status, text }: { status: number; text: string }) =>
+      status === 503 || (status === 200 && text.includes("upstream_stream_error") && !text.includes("NaN"));
+    for (const action of ["block", "redact"] as const) {
+      const open = await answered({ action, fail_open: true }, body, type);
+      const closed = await answered({ action, fail_open: false }, body, type);
+      expect({
+        action,
+        isPassed: open.status === 200 && open.text.startsWith(body),
+        outcomes: open.outcomes.filter((outcome) => outcome === "failed"),
+        isRefused: isRefused(closed),
+      }).toEqual({ action, isPassed: true, outcomes: ["failed"], isRefused: true });
+    }
+  });
+});
+
+describe("an honest answer", () => {
+  it.each([
+    ["text", '[Music]\r\n\r\n1\n00:00 --> 00:01\nsay: [1] C:\\new "x"\n\n[] done', "text/plain"],
+    ["lines", `${lineOf("a")}\r\n\n${lineOf("b")}`, LINES],
+    ["events", `: ping\n\nevent: ping\ndata: {"type":"ping"}\n\ndata: ${chunkOf("a b ")}\n\ndata: [DONE]\n\n`, EVENTS],
+    ["a document in place of events", `{\n  "choices": [{"message": {"content": "a"}}]\n}\n`, EVENTS],
+    ["text in data", "data: hello\ndata: you\n\ndata: [DONE]\n\n", EVENTS],
+  ])("passes as it came: %s", async (_, body, type) => {
+    for (const action of ["block", "redact"] as const) {
+      const { status, text } = await answered({ ...CLOSED, action }, body, type);
+      expect({ action, status, isAsItCame: text.startsWith(body) }).toEqual({ action, status: 200, isAsItCame: true });
+    }
+  });
+});
