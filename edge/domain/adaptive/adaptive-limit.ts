@@ -49,7 +49,7 @@ const REFERENCE_DOUBLES_MS = 60_000;
 const CEILING_MS = 45_000;
 /** Delays that change by so much at the same load: another load came to the upstream, or went. */
 const SHIFT = 0.18;
-const SHIFT_SIGMAS = 3;
+const SHIFT_SIGMAS = 4;
 /** A load of at least this part of the capacity can show that the capacity is too high. */
 const LOAD_PART = 0.5;
 /** Windows between two probes, at least. */
