@@ -15,6 +15,7 @@ import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
+import { ANN } from "../../test/harness/sign-in-provider.ts";
 import { users } from "../db/schema/users.ts";
 
 const HOUR_MS = 3_600_000;
@@ -36,7 +37,8 @@ const dataPlane = createServer((incoming, response) => {
 
 const call = async (browser: ConsoleBrowser, tenantId: string | null, method = "POST", path = CHAT) => {
   const headers: Record<string, string> = tenantId === null ? {} : { "x-gateway-tenant": tenantId };
-  return await browser.send(method, path, method === "POST" ? {} : undefined, headers);
+  const answer = await browser.send(method, path, method === "POST" ? {} : undefined, headers);
+  return new Response(await answer.arrayBuffer(), answer);
 };
 const api = async <T>(path: string): Promise<T> =>
   (await (await testing.control.request("GET", `/api/v1${path}`)).json()) as T;
@@ -110,6 +112,25 @@ it("makes another key after the data plane has refused one", async () => {
   status = 200;
   expect((await call(admin, tenant.id)).status).toBe(200);
   expect(presented[1]).not.toBe(presented[0]);
+});
+
+it("names who has the email now in the audit log when it makes another key", async () => {
+  const ren = testing.browser();
+  await testing.signIn(ren);
+  const { db } = testing.control.connection;
+  await db
+    .update(users)
+    .set({ status: "active", role: "user", tenant_id: tenant.id })
+    .where(eq(users.provider, "corp"));
+  await call(ren, null);
+  testing.provider.claims = { ...ANN, email: "renamed@example.org" };
+  await testing.signIn(ren);
+  status = 401;
+  await call(ren, null);
+  status = 200;
+  await call(ren, null);
+  const made = await api<readonly AuditEntry[]>(`/audit?action=create_key&limit=2`);
+  expect(made.map(({ actor }) => actor)).toEqual(["renamed@example.org", ANN.email]);
 });
 
 it("calls as nobody for a tenant that is missing, unnamed or malformed", async () => {

@@ -88,7 +88,7 @@ export class OidcSignIn {
     const isInToken =
       typeof claims["email"] === "string" && (allowUnverifiedEmail || verifiedClaim(claims) !== undefined);
     const areGroupsInToken = groupsClaim === null || claimOf(claims, groupsClaim) !== undefined;
-    const info =
+    const info: Readonly<Record<string, unknown>> =
       (isInToken && areGroupsInToken) || userinfo_endpoint === undefined
         ? {}
         : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
