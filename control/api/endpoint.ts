@@ -360,7 +360,9 @@ async function created(
 ): Promise<Response> {
   const key = c.req.header("idempotency-key");
   if (key === undefined) return written(c, await verb(c.var.ctx));
-  const scope = `${c.req.method} ${c.req.path}`;
+  const { actor, isForUser } = c.var.ctx;
+  // An answer may have a secret, which is for who has made it alone.
+  const scope = `${c.req.method} ${c.req.path} ${isForUser === true ? "user" : "admin"} ${actor}`;
   const answer = await runOnce(c.var.ctx, key, scope, text, verb);
   if (answer.sync === "pending") c.header("x-gateway-sync", "pending");
   if (answer.replayed) c.header("idempotency-replayed", "true");

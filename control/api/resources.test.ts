@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
+import { userCredential } from "./guard.ts";
 
 let control: TestControl;
 let nextName = 0;
@@ -246,6 +247,20 @@ describe("an idempotency key", () => {
       body: { error: { code: "idempotency_key_reuse" } },
     });
     expect((await (await control.request("GET", path)).json()) as unknown[]).toHaveLength(1);
+  });
+
+  it("replays nothing to somebody else, nor to a user what an admin has sent", async () => {
+    const { id } = await json(await control.request("POST", "/api/v1/tenants", { name: name() }));
+    const secretFor = async (caller: Readonly<Record<string, string>>) => {
+      const headers = { "idempotency-key": "create-1", ...caller };
+      const made = await control.request("POST", `/api/v1/tenants/${String(id)}/keys`, { name: "k" }, headers);
+      return (await json(made))["secret"];
+    };
+    const ann = { "x-gateway-audit-actor": "ann@example.org" };
+    const user = { authorization: userCredential(String(id), ADMIN_TOKEN) };
+    const callers = [ann, { ...ann, ...user }, { "x-gateway-audit-actor": "bob@example.org", ...user }];
+    const secrets = new Set([...(await Promise.all(callers.map(secretFor))), await secretFor({ ...ann, ...user })]);
+    expect(secrets.size).toBe(callers.length);
   });
 
   it("is free again after a failed first call, and bounded in length", async () => {

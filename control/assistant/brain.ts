@@ -40,7 +40,7 @@ export class Brain {
 
   constructor(options: BrainOptions) {
     this.#options = options;
-    this.#key = new RenewedKey({ ...options, renewedBeforeMs: RENEWED_BEFORE_MS });
+    this.#key = new RenewedKey({ nowMs: options.nowMs, renewedBeforeMs: RENEWED_BEFORE_MS });
   }
 
   /** One turn of the model. Throws BrainError, also when `signal` ends it, and what making a key throws. */
@@ -55,13 +55,13 @@ export class Brain {
       stream: true,
       max_tokens: ANSWER_MAX_TOKENS,
     });
-    const key = await this.#key.current();
+    const key = await this.#key.current(this.#options.makeKey);
     let response = await this.#send(body, key, signal);
     // The key may have been deleted, or its tenant with it. What an upstream refuses is the upstream's own key.
     if (response.status === 401 && !response.headers.has("x-gateway-upstream-status")) {
       await response.body?.cancel();
       await this.#key.forget(key);
-      response = await this.#send(body, await this.#key.current(), signal);
+      response = await this.#send(body, await this.#key.current(this.#options.makeKey), signal);
     }
     if (!response.ok) throw await refusalOf(response);
     try {

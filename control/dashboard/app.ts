@@ -23,7 +23,7 @@ import { failureLevel } from "../kernel/store-watch.ts";
 import type { ConsolePerson } from "../users/person.ts";
 import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
 import { hasDeployments } from "./configured.ts";
-import { ConsoleKeys } from "./console-keys.ts";
+import { ConsoleKeys, tenantOfCall } from "./console-keys.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
@@ -212,11 +212,15 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   app.all(`${RELAY}/*`, async (c) => {
     const token = (await tokenOf(c)) ?? "";
-    const { method } = c.req;
-    const judge = async (): Promise<ConsolePerson> =>
-      mayCall(token === "" ? null : await sessions.personOf(token), method);
-    const caller = { user: await judge(), address: addressOf(c) };
-    return whileAllowed(await relay.answer(c.req.raw, pathOf(c.req.raw).slice(RELAY.length), caller), judge);
+    const { method, raw } = c.req;
+    const personNow = async () => active(token === "" ? null : await sessions.personOf(token));
+    const user = mayCall(await personNow(), method);
+    const tenantId = tenantOfCall(user, raw);
+    const answer = await relay.answer(raw, pathOf(raw).slice(RELAY.length), { user, tenantId, address: addressOf(c) });
+    return whileAllowed(answer, async () => {
+      const person = await personNow();
+      return tenantId === null ? mayCall(person, method) : mayCallAs(person, tenantId);
+    });
   });
 
   app.get("/api/assistant", async (c) => c.json(await assistant.state((await asker(c)).user)));
@@ -356,11 +360,16 @@ function active(user: ConsolePerson | null): ConsolePerson {
 }
 
 /** The same of somebody who calls models: calls cost money, and who only reads spends none. */
-function mayCall(person: ConsolePerson | null, method: string): ConsolePerson {
-  const user = active(person);
+function mayCall(user: ConsolePerson, method: string): ConsolePerson {
   if (isReadOnly(user.role) && method !== "GET") throw new DashboardError("read_only");
   if (!isWide(user.role) && user.tenant_id === null) throw new DashboardError("no_tenant");
   return user;
+}
+
+/** While a call goes on, its own tenant counts, whichever one the session shows meanwhile. */
+function mayCallAs({ role, tenants }: ConsolePerson, tenantId: string): void {
+  if (role !== "admin" && !tenants.some((one) => one.id === tenantId && one.role === "user"))
+    throw new DashboardError("forbidden");
 }
 
 function assistantRefusal(error: unknown): DashboardError | null {

@@ -4,17 +4,20 @@
  *
  * @module-tag check
  */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { NO_RATES } from "../../shared/fields/rates.ts";
 import type { ApiKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
+import { ANN } from "../../test/harness/sign-in-provider.ts";
+import { apiKeys } from "../db/schema/tenancy.ts";
 import { users } from "../db/schema/users.ts";
 
 const HOUR_MS = 3_600_000;
@@ -112,6 +115,98 @@ it("makes another key after the data plane has refused one", async () => {
   status = 200;
   expect((await call(admin, tenant.id)).status).toBe(200);
   expect(presented[1]).not.toBe(presented[0]);
+});
+
+it("names who has the email now in the audit log when it makes another key", async () => {
+  const ren = testing.browser();
+  await testing.signIn(ren);
+  const { db } = testing.control.connection;
+  await db
+    .update(users)
+    .set({ status: "active", role: "user", tenant_id: tenant.id })
+    .where(eq(users.provider, "corp"));
+  await call(ren, null);
+  testing.provider.claims = { ...ANN, email: "renamed@example.org" };
+  await testing.signIn(ren);
+  status = 401;
+  await call(ren, null);
+  status = 200;
+  await call(ren, null);
+  const made = await api<readonly AuditEntry[]>(`/audit?action=create_key&limit=2`);
+  expect(made.map(({ actor }) => actor)).toEqual(["renamed@example.org", ANN.email]);
+});
+
+describe("a console key", () => {
+  let id: string;
+  let ann: ConsoleBrowser;
+
+  beforeEach(async () => {
+    ann = testing.browser();
+    await testing.signIn(ann);
+    const { db } = testing.control.connection;
+    await db
+      .update(users)
+      .set({ status: "active", role: "user", tenant_id: tenant.id })
+      .where(eq(users.provider, "corp"));
+    await call(admin, tenant.id);
+    [{ id } = { id: "" }] = await keysOf(tenant);
+  });
+
+  const refusals = async (browser: ConsoleBrowser, writes: readonly (readonly [string, string, object?])[]) =>
+    await Promise.all(
+      writes.map(async ([method, at, body]) => {
+        const answer = await browser.send(method, `/api/live/keys/${id}${at}`, body);
+        const { error } = (await answer.json()) as { error: { param: string } };
+        return { what: `${method} ${at}`, status: answer.status, param: error.param };
+      }),
+    );
+  const refused = (...writes: readonly string[]) => writes.map((what) => ({ what, status: 400, param: "id" }));
+
+  it("is neither rotated nor changed by anybody, nor disabled or deleted by a user", async () => {
+    const before = await keysOf(tenant);
+    expect({
+      user: await refusals(ann, [
+        ["POST", "/rotate", { grace_secs: 3600 }],
+        ["PUT", "", { expires_at: null }],
+        ["PUT", "/disabled", { disabled: true }],
+        ["DELETE", ""],
+      ]),
+      admin: await refusals(admin, [
+        ["POST", "/rotate", {}],
+        ["PUT", "", { expires_at: null }],
+        ["PATCH", "", { expires_at: null }],
+        ["PUT", "/tracing", { tracing_enabled: true }],
+      ]),
+    }).toEqual({
+      user: refused("POST /rotate", "PUT ", "PUT /disabled", "DELETE "),
+      admin: refused("POST /rotate", "PUT ", "PATCH ", "PUT /tracing"),
+    });
+    expect(await keysOf(tenant)).toEqual(before);
+  });
+
+  it("is disabled, enabled and deleted by an admin", async () => {
+    const put = async (disabled: boolean) =>
+      (await admin.send("PUT", `/api/live/keys/${id}/disabled`, { disabled })).status;
+    expect({ disable: await put(true), enable: await put(false) }).toEqual({ disable: 200, enable: 200 });
+    expect((await admin.send("DELETE", `/api/live/keys/${id}`)).status).toBe(204);
+  });
+
+  it("takes no room of the keys that a user may create", async () => {
+    const made = Array.from({ length: 299 }, (_, nth) => ({
+      tenant_id: tenant.id,
+      name: "",
+      description: "",
+      key_prefix: "sk_",
+      key_hash: createHash("sha256").update(`${tenant.id} ${nth}`).digest("hex"),
+      disabled: false,
+      tracing_enabled: false,
+      ...NO_RATES,
+      rev: 0,
+    }));
+    await testing.control.connection.db.insert(apiKeys).values(made);
+    const create = async () => (await ann.send("POST", `/api/live/tenants/${tenant.id}/keys`, {})).status;
+    expect({ last: await create(), over: await create() }).toEqual({ last: 200, over: 409 });
+  });
 });
 
 it("calls as nobody for a tenant that is missing, unnamed or malformed", async () => {

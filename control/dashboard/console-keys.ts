@@ -12,6 +12,8 @@ import { personHeaders } from "./live/live.ts";
 /** Of the hour that a key is valid. */
 const RENEWED_BEFORE_MS = 300_000;
 const PLACE = "http://management.invalid";
+/** Names the tenant that a person calls as, in a request without a key. */
+const TENANT_HEADER = "x-gateway-tenant";
 const TENANT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const createdKeySchema = z.object({ secret: z.string(), key: z.object({ expires_at: z.string() }) });
@@ -37,24 +39,20 @@ export class ConsoleKeys {
     this.#options = options;
   }
 
-  /**
-   * The key of a person who calls as a tenant: an admin as any, a user as the own one. Throws DashboardError 403 and 503,
-   * GatewayError 404 for a tenant that is none, or somebody else's.
-   */
-  async keyOf(user: ConsolePerson, address: string | null, tenant: string | null): Promise<UsableKey> {
-    const tenantId = tenantFor(user, tenant);
+  /** The key of a person who may call as this tenant. Throws DashboardError 503, GatewayError 404 for a tenant that is none. */
+  async keyOf(user: ConsolePerson, address: string | null, tenantId: string): Promise<UsableKey> {
     const name = `${user.id} ${tenantId}`;
     let held = this.#held.get(name);
     if (held === undefined) {
       held = new RenewedKey({
-        makeKey: async () => await this.#make(tenantId, personHeaders(user, address)),
         renewedBeforeMs: RENEWED_BEFORE_MS,
         nowMs: this.#options.nowMs,
       });
       this.#held.set(name, held);
     }
     const own = held;
-    const key = await own.current();
+    // Who calls now is named: the email may have been given to somebody else since the first call.
+    const key = await own.current(async () => await this.#make(tenantId, personHeaders(user, address)));
     return { secret: key.secret, forget: async () => await own.forget(key) };
   }
 
@@ -70,7 +68,13 @@ export class ConsoleKeys {
   }
 }
 
-function tenantFor({ role, tenant_id }: ConsolePerson, asked: string | null): string {
+/**
+ * The tenant as which a request calls, an admin as any, a user as the own one; null: with a key that the person has pasted.
+ * Throws DashboardError 403, GatewayError 404 for somebody else's tenant.
+ */
+export function tenantOfCall({ role, tenant_id }: ConsolePerson, { headers }: Request): string | null {
+  if (headers.has("authorization")) return null;
+  const asked = headers.get(TENANT_HEADER);
   if (role === "admin" && asked !== null && TENANT_ID.test(asked)) return asked;
   if (role === "user" && tenant_id !== null && (asked === null || asked === tenant_id)) return tenant_id;
   if (role === "admin" || role === "user") throw new GatewayError("not_found");

@@ -92,7 +92,13 @@ describe("an invitation", () => {
       ],
     });
     expect(await must("GET", "/invitations")).toEqual([]);
-    expect(await audited("accept_invitation")).toMatchObject([{ actor: "bob@example.org", entity_type: "user" }]);
+    expect(await audited("accept_invitation")).toMatchObject([
+      {
+        actor: "bob@example.org",
+        entity_type: "user",
+        detail: { tenant_id: one.id, more_tenants: [{ tenant_id: two.id, role: "viewer" }] },
+      },
+    ]);
   });
 
   it("is taken by who already waits, at the next sign-in", async () => {

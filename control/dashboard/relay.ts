@@ -16,9 +16,6 @@ import { passedOn } from "./passed-on.ts";
 /** Every request that is passed on: its method and path below /api/relay. */
 const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/completions", "POST /v1/messages"]);
 
-/** Names the tenant that a person calls as, in a request without a key. */
-const TENANT_HEADER = "x-gateway-tenant";
-
 /** What is passed on of a request, and of an answer. */
 const REQUEST_HEADERS = ["accept", "authorization", "content-type"];
 const ANSWER_HEADERS: ReadonlySet<string> = new Set([
@@ -62,6 +59,8 @@ interface RelayOptions {
 /** Who calls, and from where. */
 interface RelayCaller {
   readonly user: ConsolePerson;
+  /** As which the person calls; null: with a key in the request. */
+  readonly tenantId: string | null;
   readonly address: string | null;
 }
 
@@ -107,10 +106,8 @@ export class Relay {
       const value = request.headers.get(name);
       if (value !== null) headers[name] = value;
     }
-    const { user, address } = caller;
-    const own = request.headers.has("authorization")
-      ? null
-      : await this.#options.keys.keyOf(user, address, request.headers.get(TENANT_HEADER));
+    const { user, address, tenantId } = caller;
+    const own = tenantId === null ? null : await this.#options.keys.keyOf(user, address, tenantId);
     if (own !== null) headers["authorization"] = `Bearer ${own.secret}`;
     const answer = await this.#send(`${this.#options.baseUrl}${path}`, { method, headers, body, request });
     if (answer === null) return new Response(null, { status: CLIENT_GONE });

@@ -57,6 +57,8 @@ it("stays when the person signs in again, and is another once name or email is",
   const renamed = await signIn({ ...identity, name: "Ann B." });
   expect({ name: renamed.name, isNewer: renamed.rev > rev }).toEqual({ name: "Ann B.", isNewer: true });
   expect((await read(id)).rev).toBe(renamed.rev);
+  const audit = await (await control.request("GET", `/api/v1/audit?entity_id=${id}`)).json();
+  expect(audit).toMatchObject([{ action: "update_user", detail: { changed: { name: ["Ann", "Ann B."] } } }]);
 });
 
 it("is another once the person's tenant is deleted", async () => {

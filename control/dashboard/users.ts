@@ -2,13 +2,14 @@
  * The rows of people who sign in (docs/rules/users.md#identity). An identity is a provider and its subject: an email is
  * only a label, and the same email from another identity is refused, never linked.
  */
-import { and, eq, ne, not, or, sql } from "drizzle-orm";
+import { and, eq, not, sql } from "drizzle-orm";
 import { mailAddress } from "../../shared/schema/common.ts";
 import { USER_EMAIL_MAX } from "../../shared/schema/invitation.ts";
 import { oneLine } from "../../shared/text/printable.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { auditLog } from "../db/schema/journal.ts";
 import { type UserRow, users } from "../db/schema/users.ts";
+import { changedFields } from "../kernel/changed-fields.ts";
 import { isUniqueViolation, withDatabaseErrors } from "../kernel/database-errors.ts";
 import { applyGranted, type Granted, givesAny, grantedBy } from "../users/group-grants.ts";
 import { isInvited, takeInvitation } from "../users/invitations.ts";
@@ -44,9 +45,8 @@ export async function signInIdentity(
   identity: Identity,
   { reserved, now, address }: { readonly reserved: string; readonly now: Date; readonly address: string },
 ): Promise<SignedIn> {
-  const email = identity.email.trim().toLowerCase();
-  if (email.length > USER_EMAIL_MAX || /\p{C}/u.test(email) || !mailAddress.safeParse(email).success)
-    return { kind: "refused", reason: "email_invalid" };
+  const email = userEmail(identity.email);
+  if (email === null) return { kind: "refused", reason: "email_invalid" };
   if (email === reserved) return { kind: "refused", reason: "email_taken" };
   const name = oneLine(identity.name).trim().slice(0, NAME_MAX).toWellFormed();
   try {
@@ -54,7 +54,7 @@ export async function signInIdentity(
       db.transaction(async (tx) => {
         const { provider, subject, groups } = identity;
         const granted = await grantedBy(tx, provider, groups);
-        const known = await signInKnown(tx, identity, { email, name, now });
+        const known = await signInKnown(tx, identity, { email, name, now, address });
         if (known === null && !(identity.isEmailVerified && (await isInvited(tx, email, now))) && !givesAny(granted)) {
           const pending = await tx.$count(users, eq(users.status, "pending"));
           if (pending >= PENDING_MAX) return { kind: "refused", reason: "too_many_pending" };
@@ -71,6 +71,20 @@ export async function signInIdentity(
   }
 }
 
+/**
+ * The email as it is stored and invited; null: it is none. A character that only becomes a letter of ASCII in lower case (U+212A)
+ * would be another address, and so would one without what trimming takes for a blank (U+FEFF).
+ */
+function userEmail(text: string): string | null {
+  const given = text.replaceAll(/^ +| +$/g, "");
+  const email = given.toLowerCase();
+  const isAnother = [...given].some((one) => !isAscii(one) && isAscii(one.toLowerCase().slice(0, 1)));
+  const isAddress = !/\p{C}/u.test(given) && mailAddress.safeParse(email).success;
+  return email.length > USER_EMAIL_MAX || isAnother || !isAddress ? null : email;
+}
+
+const isAscii = (character: string): boolean => character < "\x80";
+
 /** The user with what an invitation and the groups give, as the audit log says. */
 async function admitted(
   tx: Transaction,
@@ -79,15 +93,19 @@ async function admitted(
 ): Promise<UserRow> {
   const isWaiting = user.status === "pending" && identity.isEmailVerified;
   const invited = isWaiting ? await takeInvitation(tx, user, now) : null;
-  const after = await applyGranted(tx, invited ?? user, { granted, now });
-  const entry = (action: string, detail: object) => {
-    const { id, email } = user;
-    return { actor: email, address, action, entity_type: "user", entity_id: id, detail: { email, ...detail } };
-  };
-  if (invited !== null)
-    await tx.insert(auditLog).values(entry("accept_invitation", { role: invited.role, tenant_id: invited.tenant_id }));
-  if (after !== null) await tx.insert(auditLog).values(entry("apply_group_grants", { ...granted }));
-  return after ?? invited ?? user;
+  const after = await applyGranted(tx, invited?.user ?? user, { granted, now });
+  if (invited !== null) {
+    const { role, tenant_id } = invited.user;
+    const detail = { role, tenant_id, more_tenants: invited.more_tenants };
+    await tx.insert(auditLog).values(entryOf(user, address, "accept_invitation", detail));
+  }
+  if (after !== null) await tx.insert(auditLog).values(entryOf(user, address, "apply_group_grants", { ...granted }));
+  return after ?? invited?.user ?? user;
+}
+
+/** A line of the audit log about what a sign-in has made of the person's own row. */
+function entryOf({ id, email }: UserRow, address: string, action: string, detail: object) {
+  return { actor: email, address, action, entity_type: "user", entity_id: id, detail: { email, ...detail } };
 }
 
 interface Admission {
@@ -101,12 +119,25 @@ interface Admission {
 async function signInKnown(
   tx: Transaction,
   { provider, subject }: Identity,
-  { email, name, now }: { readonly email: string; readonly name: string; readonly now: Date },
+  {
+    email,
+    name,
+    now,
+    address,
+  }: { readonly email: string; readonly name: string; readonly now: Date; readonly address: string },
 ): Promise<UserRow | null> {
   const same = and(eq(users.provider, provider), eq(users.subject, subject));
-  const isRenamed = or(ne(users.email, email), ne(users.name, name));
-  const rev = sql<number>`CASE WHEN ${isRenamed} THEN nextval('config_rev') ELSE ${users.rev} END`;
-  const [user] = await tx.update(users).set({ email, name, rev, last_login_at: now }).where(same).returning();
+  const [before] = await tx.select().from(users).where(same).for("update");
+  if (before === undefined) return null;
+  const changed = changedFields(before, { email, name });
+  const isRenamed = before.email !== email || before.name !== name;
+  const rev = isRenamed ? { rev: sql<number>`nextval('config_rev')` } : {};
+  const [user] = await tx
+    .update(users)
+    .set({ email, name, ...rev, last_login_at: now })
+    .where(same)
+    .returning();
+  if (user !== undefined && isRenamed) await tx.insert(auditLog).values(entryOf(user, address, "update_user", changed));
   return user ?? null;
 }
 

@@ -13,6 +13,8 @@ import { whileAllowed } from "./while-allowed.ts";
 let testing: TestConsole;
 let ann: ConsoleBrowser;
 let annUser: User;
+let tenant: Tenant;
+let other: Tenant;
 let streaming: ServerResponse | null = null;
 
 /** Begins an answer and does not end it. */
@@ -31,8 +33,8 @@ beforeAll(async () => {
   ann = testing.browser();
   await testing.signIn(ann);
   [annUser] = (await (await testing.control.request("GET", "/api/v1/users?q=ann")).json()) as [User];
-  const tenant = (await (await testing.control.request("POST", "/api/v1/tenants", { name: "t" })).json()) as Tenant;
-  await become({ status: "active", role: "user", tenant_id: tenant.id });
+  tenant = await newTenant("t");
+  other = await newTenant("other");
 });
 afterAll(async () => {
   dataPlane.closeAllConnections();
@@ -40,15 +42,41 @@ afterAll(async () => {
   await testing.close();
 });
 
+const newTenant = async (name: string) =>
+  (await (await testing.control.request("POST", "/api/v1/tenants", { name })).json()) as Tenant;
 const become = async (body: object) => await testing.control.request("PATCH", `/api/v1/users/${annUser.id}`, body);
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-it("breaks an answer of the playground off once the role may only read", { tags: ["check"] }, async () => {
-  const answer = await ann.send("POST", "/api/relay/v1/chat/completions", {});
+/** An answer that has begun, of a call as {@link tenant}. */
+const streamed = async () => {
+  const answer = await ann.send("POST", "/api/relay/v1/chat/completions", {}, { "x-gateway-tenant": tenant.id });
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
   expect((await reader.read()).value).toEqual(bytesOf("data: 1\n\n"));
-  const closed = once(streaming as ServerResponse, "close");
-  await become({ role: "viewer" });
+  return { reader, closed: once(streaming as ServerResponse, "close") };
+};
+const asUser = () => ({ status: "active", role: "user", tenant_id: tenant.id, more_tenants: [] });
+const inBoth = () => ({ ...asUser(), more_tenants: [{ tenant_id: other.id, role: "user" }] });
+const switched = async () => await ann.send("POST", "/api/session/tenant", { tenant_id: other.id });
+
+it.each<[string, () => object, () => Promise<unknown>]>([
+  ["the role may only read", asUser, async () => await become({ role: "viewer" })],
+  [
+    "the role in its tenant may only read, while the session shows another one",
+    inBoth,
+    async () => {
+      await switched();
+      await become({ role: "viewer" });
+    },
+  ],
+  [
+    "an admin is a user of another tenant",
+    () => ({ status: "active", role: "admin", tenant_id: null, more_tenants: [] }),
+    async () => await become({ role: "user", tenant_id: other.id }),
+  ],
+])("breaks an answer of the playground off once %s", { tags: ["check"] }, async (_, before, change) => {
+  await become(before());
+  const { reader, closed } = await streamed();
+  await change();
   await expect(reader.read()).rejects.toMatchObject({ code: "ERR_STREAM_PREMATURE_CLOSE" });
   await closed;
 });

@@ -6,8 +6,6 @@ export interface HeldKey {
 }
 
 interface RenewedKeyOptions {
-  /** Makes a key; its errors are thrown on. */
-  readonly makeKey: () => Promise<HeldKey>;
   readonly renewedBeforeMs: number;
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
@@ -21,15 +19,15 @@ export class RenewedKey {
     this.#options = options;
   }
 
-  /** Calls that come together share one key, and one making of it. */
-  async current(): Promise<HeldKey> {
+  /** Calls that come together share one key, and one making of it, by whoever came first. What `makeKey` throws is thrown on. */
+  async current(makeKey: () => Promise<HeldKey>): Promise<HeldKey> {
     const held = this.#key;
     if (held !== null) {
       const key = await held;
       if (key.expiresAtMs - this.#options.renewedBeforeMs > this.#options.nowMs()) return key;
       if (this.#key === held) this.#key = null;
     }
-    return await (this.#key ?? this.#newKey());
+    return await (this.#key ?? this.#newKey(makeKey));
   }
 
   /** Makes the next call get a new key, unless another has taken its place already. */
@@ -38,8 +36,8 @@ export class RenewedKey {
     if (held !== null && (await held.catch(() => null)) === key && this.#key === held) this.#key = null;
   }
 
-  #newKey(): Promise<HeldKey> {
-    const making = this.#options.makeKey();
+  #newKey(makeKey: () => Promise<HeldKey>): Promise<HeldKey> {
+    const making = makeKey();
     this.#key = making;
     making.catch(() => {
       if (this.#key === making) this.#key = null;

@@ -2,8 +2,9 @@
  * A key with which the console's server calls models as a tenant, for one person (docs/rules/console.md#relay). It is a key like
  * any other of the tenant: limits, budgets and rows are the tenant's. Its secret stays in the memory of that server.
  */
-import { and, lte, sql } from "drizzle-orm";
+import { and, lte } from "drizzle-orm";
 import { hashKeySecret, keyPrefix, makeKeySecret, pepperId } from "../../shared/access/api-key.ts";
+import { CONSOLE_KEY_ID_START } from "../../shared/access/console-key.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { NO_RATES } from "../../shared/fields/rates.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
@@ -12,7 +13,7 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { deleteKeys } from "../tenants/delete-keys.ts";
-import { CONSOLE_KEY_ID_START } from "../tenants/own-tenants.ts";
+import { isOfConsole } from "../tenants/own-tenants.ts";
 import { lockTenant } from "../tenants/tenant-record.ts";
 import { keyRecord } from "./key-record.ts";
 
@@ -29,8 +30,7 @@ export async function makeConsoleKey(ctx: VerbContext, tenant: string): Promise<
   return await write(ctx, async (tx, journal) => {
     await lockTenant(tx, tenantId);
     const now = ctx.now();
-    const isOfConsole = sql`starts_with(${apiKeys.id}::text, ${CONSOLE_KEY_ID_START})`;
-    journal.keysRemoved(await deleteKeys(tx, and(isOfConsole, lte(apiKeys.expires_at, now))));
+    journal.keysRemoved(await deleteKeys(tx, and(isOfConsole(apiKeys.id), lte(apiKeys.expires_at, now))));
     const [row] = await tx
       .insert(apiKeys)
       .values({

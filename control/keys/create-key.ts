@@ -1,5 +1,5 @@
 /** Creates a key for a tenant. Only this answer shows the secret (docs/rules/keys.md#secret). */
-import { eq } from "drizzle-orm";
+import { and, eq, not } from "drizzle-orm";
 import { hashKeySecret, keyPrefix, makeKeySecret, pepperId } from "../../shared/access/api-key.ts";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -8,6 +8,7 @@ import { apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
+import { isOfConsole } from "../tenants/own-tenants.ts";
 import { lockTenant } from "../tenants/tenant-record.ts";
 import { changedByAdmin, createdByUser } from "./admin-limits.ts";
 import { boundModelNames } from "./bound-model-names.ts";
@@ -23,7 +24,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
   return await write(ctx, async (tx, journal) => {
     await lockTenant(tx, tenantId);
     if (ctx.isForUser === true) {
-      const keys = await tx.$count(apiKeys, eq(apiKeys.tenant_id, tenantId));
+      const keys = await tx.$count(apiKeys, and(eq(apiKeys.tenant_id, tenantId), not(isOfConsole(apiKeys.id))));
       if (keys >= LIMITS.usersKeys) throw new GatewayError("too_many_keys", { value: String(keys) });
       await boundModelNames(tx, tenantId, body.allowed_models, null);
     }

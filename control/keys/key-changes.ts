@@ -16,13 +16,15 @@ import { write } from "../kernel/write.ts";
 import { changedByAdmin, changedByUser } from "./admin-limits.ts";
 import { boundModelNames } from "./bound-model-names.ts";
 import { keyColumns } from "./key-columns.ts";
-import { keyRecord, lockKey } from "./key-record.ts";
+import { keyRecord, lockKey, refuseConsoleKey } from "./key-record.ts";
 
 /** One row of the table. */
 interface ChangeRule<Body> {
   readonly body: z.ZodType<Body>;
   /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string | ((body: Body) => string);
+  /** An admin may make it of a key of the console too. */
+  readonly isForConsoleKeys?: true;
   /** Gets the row before the change, and the time of the change. */
   readonly columns: (body: Body, before: ApiKeyRow, now: Date) => Partial<ApiKeyRow>;
 }
@@ -42,6 +44,7 @@ export const keyChanges = {
   disabled: change({
     body: keyDisabledSchema,
     action: ({ disabled }) => (disabled ? "disable_key" : "enable_key"),
+    isForConsoleKeys: true,
     columns: keyColumns,
   }),
   /** Span tracing of its requests (docs/rules/tracing.md#spans). */
@@ -68,6 +71,7 @@ async function applyChange<Body extends object>(
   return await write(ctx, async (tx, journal) => {
     const before = await lockKey(tx, id);
     ctx.judge?.(keyRecord(before));
+    if (ctx.isForUser === true || rule.isForConsoleKeys !== true) refuseConsoleKey(before);
     const now = ctx.now();
     const columns = rule.columns(body, before, now);
     const kept = ctx.isForUser === true ? changedByUser(before, columns) : changedByAdmin(before, columns, body);

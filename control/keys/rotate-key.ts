@@ -11,7 +11,7 @@ import { apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { fieldError, parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
-import { keyRecord, lockKey } from "./key-record.ts";
+import { keyRecord, lockKey, refuseConsoleKey } from "./key-record.ts";
 
 /** The key and its new secret. Throws 400, also for the key of an identity, which has no secret; 404. */
 export async function rotateKey(ctx: VerbContext, id: string, input: unknown): Promise<Written<CreatedKey>> {
@@ -22,6 +22,7 @@ export async function rotateKey(ctx: VerbContext, id: string, input: unknown): P
   return await write(ctx, async (tx, journal) => {
     const before = await lockKey(tx, keyId);
     ctx.judge?.(keyRecord(before));
+    refuseConsoleKey(before);
     if (isIdentityKeyHash(before.key_hash))
       throw fieldError("id", "must be a key with a secret; this key belongs to an identity token subject");
     const now = ctx.now();

@@ -4,6 +4,7 @@
  */
 import { and, ne, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
+import { CONSOLE_KEY_ID_START } from "../../shared/access/console-key.ts";
 import type { Transaction } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 
@@ -28,10 +29,12 @@ export function isOfAdmins(tenantId: PgColumn): SQL {
   return sql`(${tenantId} <> ${ASSISTANT_TENANT_ID}::uuid AND NOT EXISTS (SELECT 1 FROM benchmarks b WHERE b.tenant_id = ${tenantId}))`;
 }
 
-/** The first characters of the id of every key that the console makes: a random one has them once in 2^68. */
-export const CONSOLE_KEY_ID_START = "00000000-0000-4000-b";
+/** True for keys that the console has made for its playground; `keyId`: the column with the id. */
+export function isOfConsole(keyId: PgColumn): SQL {
+  return sql`starts_with(${keyId}::text, ${CONSOLE_KEY_ID_START})`;
+}
 
 /** True for keys that somebody has made, and looks after: not those of the gateway's own tenants, or of the console. */
 export function isKeyOfPeople(keyId: PgColumn, tenantId: PgColumn): SQL {
-  return sql`(${isOfAdmins(tenantId)} AND NOT starts_with(${keyId}::text, ${CONSOLE_KEY_ID_START}))`;
+  return sql`(${isOfAdmins(tenantId)} AND NOT ${isOfConsole(keyId)})`;
 }

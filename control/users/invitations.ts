@@ -5,6 +5,7 @@
 import { and, eq, getTableColumns, gt, inArray, lte, sql } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { createInvitationSchema, type Invitation, invitationSchema } from "../../shared/schema/invitation.ts";
+import type { UserTenant } from "../../shared/schema/user.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import { invitations, type UserRow, users } from "../db/schema/users.ts";
@@ -87,7 +88,7 @@ export async function isInvited(tx: Transaction, email: string, now: Date): Prom
 }
 
 /** Takes the invitation for a user who waits, whose email is verified: the user is active then. Null: there is none. */
-export async function takeInvitation(tx: Transaction, user: UserRow, now: Date): Promise<UserRow | null> {
+export async function takeInvitation(tx: Transaction, user: UserRow, now: Date): Promise<TakenInvitation | null> {
   const [invitation] = await tx.delete(invitations).where(openFor(user.email, now)).returning();
   if (invitation === undefined) return null;
   const left = await existing(tx, invitation.tenant_ids);
@@ -101,7 +102,13 @@ export async function takeInvitation(tx: Transaction, user: UserRow, now: Date):
     .set({ status: "active", role, tenant_id: first, rev, updated_at: now })
     .where(eq(users.id, user.id))
     .returning();
-  return row ?? null;
+  return row === undefined ? null : { user: row, more_tenants: given };
+}
+
+/** The user afterwards, and the tenants besides that of the user's row. */
+interface TakenInvitation {
+  readonly user: UserRow;
+  readonly more_tenants: readonly UserTenant[];
 }
 
 const openFor = (email: string, now: Date) => and(eq(invitations.email, email), gt(invitations.expires_at, now));

@@ -94,7 +94,7 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
       await control.connection.db.delete(users);
       testing.renew();
       testing.aheadMs = 0;
-      Object.assign(provider, { claims: ANN, forged: false, away: false });
+      Object.assign(provider, { claims: ANN, userinfo: {}, forged: false, away: false });
     },
     close: async () => {
       await provider.close();

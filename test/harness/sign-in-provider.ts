@@ -39,6 +39,10 @@ export async function startSignInProvider() {
       const claims = typeof person === "string" ? (JSON.parse(person) as Record<string, unknown>) : null;
       return { status: 302, headers: { location: consent(`${issuer}${url}`, claims).href } };
     }
+    if (url === "/userinfo") {
+      const sub = Buffer.from(String(headers["authorization"]).replace("Bearer ", ""), "base64url").toString();
+      return jsonAnswer({ sub, ...provider.userinfo });
+    }
     const tokens = await redeem(new URLSearchParams(body), headers["authorization"]).catch(() => undefined);
     if (tokens === undefined) return jsonAnswer({}, 500);
     return tokens === null ? jsonAnswer({ error: "invalid_grant" }, 400) : jsonAnswer(tokens);
@@ -48,6 +52,7 @@ export async function startSignInProvider() {
     issuer,
     authorization_endpoint: `${issuer}/authorize`,
     token_endpoint: `${issuer}/token`,
+    userinfo_endpoint: `${issuer}/userinfo`,
     jwks_uri: `${issuer}/keys`,
     response_types_supported: ["code"],
     subject_types_supported: ["public"],
@@ -65,7 +70,7 @@ export async function startSignInProvider() {
       return null;
     if (authorization !== `Basic ${secret.toString("base64")}`) return null;
     const nowSecs = Math.floor(Date.now() / 1000);
-    const stated = {
+    const stated: Record<string, unknown> = {
       iss: issuer,
       aud: CLIENT_ID,
       iat: nowSecs,
@@ -74,7 +79,9 @@ export async function startSignInProvider() {
       ...(known.claims ?? provider.claims),
     };
     const idToken = await signToken(provider.forged ? other : published, stated);
-    return { access_token: "a", token_type: "Bearer", id_token: idToken };
+    // It says whose it is, to the userinfo endpoint.
+    const accessToken = Buffer.from(String(stated["sub"])).toString("base64url");
+    return { access_token: accessToken, token_type: "Bearer", id_token: idToken };
   }
   function consent(authorization: string, claims: Claims | null): URL {
     const asked = new URL(authorization).searchParams;
@@ -90,6 +97,8 @@ export async function startSignInProvider() {
     issuer,
     /** Claims of the next ID tokens besides those of every token; undefined removes one. */
     claims: ANN as Claims,
+    /** What the userinfo endpoint says besides the subject. */
+    userinfo: {} as Claims,
     /** Signs with a key that is not published. */
     forged: false,
     /** Answers every request with 503. */

@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from "react";
+import { isConsoleKey } from "../../../shared/access/console-key.ts";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
@@ -32,6 +33,7 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
   const [rotated, setRotated] = useState<{ readonly created: Records["CreatedApiKey"]; readonly atMs: number } | null>(
     null,
   );
+  const isOfConsole = isConsoleKey(id);
   const path = { params: { path: { id } } };
   const failed = (): string => text("changeFailed", { name });
   const disabledText = (isDisabled: boolean): string => text(isDisabled ? "disabledDone" : "enabledDone", { name });
@@ -52,15 +54,18 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
     failed,
     inverse: (isTraced) => ({ variables: !isTraced, done: tracingText(!isTraced) }),
   });
+  if (isOfConsole && role === "user") return null;
   return (
     <Row>
-      <Button writes onClick={() => setRotating(true)}>
-        {text("rotate")}
-      </Button>
+      {!isOfConsole && (
+        <Button writes onClick={() => setRotating(true)}>
+          {text("rotate")}
+        </Button>
+      )}
       <Button writes isBusy={disabling.isBusy} onClick={() => disabling.run(!disabled)}>
         {text(disabled ? "enable" : "disable")}
       </Button>
-      {role === "admin" && (
+      {role === "admin" && !isOfConsole && (
         <Button
           writes
           aria-pressed={tracing_enabled}

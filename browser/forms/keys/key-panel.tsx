@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, type LinkProps } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
+import { isConsoleKey } from "../../../shared/access/console-key.ts";
 import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
@@ -79,6 +80,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
   const usage = useBudgetUsage("key", id);
   const zone = tenant.data?.timezone ?? "UTC";
   const name = nameOf(apiKey);
+  const isOfConsole = isConsoleKey(id);
   const isUsed = use.data !== undefined && use.data.last_used_ms > 0;
   return (
     <Stack>
@@ -89,6 +91,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
         tenantModels={tenant.data?.allowed_models ?? null}
         onDeleted={onClose}
       />
+      {isOfConsole && <Notice>{text("ofConsole")}</Notice>}
       <OldSecret until={apiKey.previous_secret_until} zone={zone} />
       <Facts
         facts={[
@@ -123,27 +126,29 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
       <Panel title={text("budgetTitle")}>
         <BudgetState usage={usage} zone={zone} />
       </Panel>
-      <Panel title={text("edit")}>
-        <RecordForm
-          what={text("details")}
-          name={name}
-          specs={EDIT_KEY.specs}
-          schema={EDIT_KEY.schema}
-          record={apiKey}
-          zone={zone}
-          sends="changed"
-          undoOf={undoBudget}
-          send={async (body, header) => await updateKey(id, body, header)}
-          readNow={async () =>
-            await queries.fetchQuery({ ...read("/api/v1/keys/{id}", { params: { path: { id } } }), staleTime: 0 })
-          }
-          touches={KEY_READS}
-          controls={{ allowed_models: (own) => <ModelNames name="allowed_models" {...own} /> }}
-          note={(values) => (
-            <ChangeMeaning before={apiKey} after={{ ...apiKey, ...values }} usage={usage.data ?? null} />
-          )}
-        />
-      </Panel>
+      {!isOfConsole && (
+        <Panel title={text("edit")}>
+          <RecordForm
+            what={text("details")}
+            name={name}
+            specs={EDIT_KEY.specs}
+            schema={EDIT_KEY.schema}
+            record={apiKey}
+            zone={zone}
+            sends="changed"
+            undoOf={undoBudget}
+            send={async (body, header) => await updateKey(id, body, header)}
+            readNow={async () =>
+              await queries.fetchQuery({ ...read("/api/v1/keys/{id}", { params: { path: { id } } }), staleTime: 0 })
+            }
+            touches={KEY_READS}
+            controls={{ allowed_models: (own) => <ModelNames name="allowed_models" {...own} /> }}
+            note={(values) => (
+              <ChangeMeaning before={apiKey} after={{ ...apiKey, ...values }} usage={usage.data ?? null} />
+            )}
+          />
+        </Panel>
+      )}
       <Suspense fallback={null}>
         {isAdmin && <History of={{ entity_type: "api_key", entity_id: id }} zone={zone} />}
       </Suspense>

@@ -79,6 +79,7 @@ export const keysTexts = {
   traceOn: "Tracing is on for {name}",
   traceOff: "Tracing is off for {name}",
   tracing: "Tracing",
+  ofConsole: "The console made this key for a person's calls in the playground. Nobody can rotate or change it.",
   rotate: "Rotate",
   rotateTitle: "Rotate the secret of {name}",
   rotateText: "ID, budget and everything else stay the same. Choose how long the old secret remains valid.",

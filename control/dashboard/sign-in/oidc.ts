@@ -84,17 +84,20 @@ export class OidcSignIn {
     if (claims === undefined) throw new Error("the provider gave no ID token");
     if (!isStorable(claims.sub)) throw new Error("the provider gave a subject with NUL or an unpaired surrogate");
     const { allowUnverifiedEmail, groupsClaim } = this.#provider;
-    const isKnown = allowUnverifiedEmail || (claims["email_verified"] ?? claims["xms_edov"]) !== undefined;
-    const told =
-      (typeof claims["email"] === "string" &&
-        isKnown &&
-        (groupsClaim === null || claimOf(claims, groupsClaim) !== undefined)) ||
-      configuration.serverMetadata().userinfo_endpoint === undefined
-        ? claims
-        : { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
-    const { email, name } = told;
-    // Entra ID has no email_verified; its claim for the same is one that the operator adds to its tokens
-    const verified = told["email_verified"] ?? told["xms_edov"];
+    const { userinfo_endpoint } = configuration.serverMetadata();
+    const isInToken =
+      typeof claims["email"] === "string" && (allowUnverifiedEmail || verifiedClaim(claims) !== undefined);
+    const areGroupsInToken = groupsClaim === null || claimOf(claims, groupsClaim) !== undefined;
+    const info: Readonly<Record<string, unknown>> =
+      (isInToken && areGroupsInToken) || userinfo_endpoint === undefined
+        ? {}
+        : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+    const told: Readonly<Record<string, unknown>> = { ...claims, ...info };
+    // What one source says of its email must not count for that of the other, which the person may have chosen.
+    const source: Readonly<Record<string, unknown>> = isInToken || typeof info["email"] !== "string" ? claims : info;
+    const email = source["email"];
+    const verified = verifiedClaim(source);
+    const name = told["name"];
     if (typeof email !== "string") throw new Error("the provider gave no email");
     if (!VERIFIED.has(verified) && !allowUnverifiedEmail)
       throw new EmailNotVerified(
@@ -134,6 +137,10 @@ export class OidcSignIn {
     });
   }
 }
+
+/** Entra ID has no email_verified; its claim for the same is one that the operator adds to its tokens. */
+const verifiedClaim = (claims: Readonly<Record<string, unknown>>): unknown =>
+  claims["email_verified"] ?? claims["xms_edov"];
 
 /** A claim by its name, or by the names on the way to it, such as `realm_access.roles`. */
 function claimOf(claims: Readonly<Record<string, unknown>>, name: string): unknown {
