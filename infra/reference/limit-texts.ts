@@ -58,6 +58,7 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
     unit: "bytes",
   },
   tenantConsoleCalls: { limit: "calls of the users of one tenant that the console has under way", unit: "count" },
+  personConsoleCalls: { limit: "of these, calls of one person", unit: "count" },
   tenantConsoleWaiting: { limit: "further ones that wait for their turn", unit: "count" },
   cachedAnswer: { limit: "size of a response in the response cache", unit: "bytes" },
   unsavedObjects: { limit: "memory of a Worker for stored objects that wait for the key-value store", unit: "bytes" },

@@ -58,6 +58,7 @@ export const LIMITS = {
   usersKeys: 300,
   usersModelNames: 1_000_000,
   tenantConsoleCalls: 4,
+  personConsoleCalls: 2,
   tenantConsoleWaiting: 64,
   fileBytes: 200_000_000,
   fileLines: 50_000,

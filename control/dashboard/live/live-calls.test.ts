@@ -6,6 +6,7 @@ import type { UserRow } from "../../db/schema/users.ts";
 import { Live } from "./live.ts";
 
 const AT_ONCE = 4;
+const PERSON_AT_ONCE = 2;
 const WAITING_MAX = 64;
 const PERSON_MAX = 32;
 const PATH = "/costs/months";
@@ -24,6 +25,7 @@ function consoleBefore() {
     adminToken: "t",
     routes: managementLiveRoutes(),
     nowMs: () => 0,
+    bodyMs: 200,
     management: async (request) => {
       if (request.headers.get("authorization")?.includes(B) === true) return Response.json([]);
       seen.calls += 1;
@@ -52,7 +54,7 @@ function consoleBefore() {
     );
     running.shift()?.();
   };
-  return { ask, seen, started, next };
+  return { live, ask, seen, started, next };
 }
 
 const codeOf = async (call: Promise<unknown>): Promise<unknown> =>
@@ -75,17 +77,17 @@ it("one whose browser has left is not made while it waits, and keeps its turn wh
   const { ask, seen, started, next } = consoleBefore();
   const leaving = new AbortController();
   const left = Promise.allSettled(Array.from({ length: 20 }, async () => await ask(ann, leaving.signal)));
-  await started(AT_ONCE);
+  await started(PERSON_AT_ONCE);
   leaving.abort();
   const stays = ask(ann);
   const whileTheyRun = seen.calls;
-  for (let nth = 0; nth < AT_ONCE; nth += 1) await next();
+  for (let nth = 0; nth < PERSON_AT_ONCE; nth += 1) await next();
   await left;
   await next();
   expect({ whileTheyRun, stays: await stays, calls: seen.calls }).toEqual({
-    whileTheyRun: AT_ONCE,
+    whileTheyRun: PERSON_AT_ONCE,
     stays: 200,
-    calls: AT_ONCE + 1,
+    calls: PERSON_AT_ONCE + 1,
   });
 });
 
@@ -116,4 +118,37 @@ it("those of an admin wait for no turn, but are so many", async () => {
   void Promise.allSettled(Array.from({ length: PERSON_MAX }, async () => await ask(admin)));
   await started(PERSON_MAX);
   expect(await codeOf(ask(admin))).toBe("too_many_calls");
+});
+
+it("a person with many calls leaves turns to the others of the tenant", async () => {
+  const { ask, seen, started, next } = consoleBefore();
+  const anns = Array.from({ length: 10 }, async () => await ask(ann));
+  await started(PERSON_AT_ONCE);
+  const amys = ask(user("amy", A));
+  await started(PERSON_AT_ONCE + 1);
+  for (let nth = 0; nth < 11; nth += 1) await next();
+  expect({ amys: await amys, anns: new Set(await Promise.all(anns)), calls: seen.calls }).toEqual({
+    amys: 200,
+    anns: new Set([200]),
+    calls: 11,
+  });
+});
+
+it("a body that does not come whole takes no turn, and is refused in time", async () => {
+  const { live, ask, started, next } = consoleBefore();
+  const path = `/tenants/${A}/keys`;
+  const slow = Array.from({ length: AT_ONCE }, async () => {
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([123])) });
+    const init = { method: "POST", body, duplex: "half" } as RequestInit;
+    return await codeOf(
+      live.answer(new Request(`http://console/api/live${path}`, init), path, { user: ann, address: null }),
+    );
+  });
+  const anns = ask(ann);
+  await started(1);
+  await next();
+  expect({ anns: await anns, slow: new Set(await Promise.all(slow)) }).toEqual({
+    anns: 200,
+    slow: new Set(["request_timeout"]),
+  });
 });

@@ -16,22 +16,27 @@ const CLIENT_GONE = 499;
 
 export class LiveCalls {
   readonly #open = new OpenCalls();
-  readonly #lines = new Map<string, WaitingLine>();
+  readonly #lines = new Map<string, TenantLine>();
 
   /**
-   * The answer of a call of a person, with a body that makes its pieces in turn as well; `left`: aborted when the person leaves.
-   * Throws DashboardError 429 and what the call throws.
+   * The answer of a call of a person, with a body that makes its pieces in turn as well; `left`: aborted when the person leaves;
+   * `received`: what the call needs of the person, which takes no turn. Throws DashboardError 429 and what both throw.
    */
-  async answer(user: Asking, left: AbortSignal, call: () => Promise<Response>): Promise<Response> {
+  async answer<T>(
+    user: Asking,
+    left: AbortSignal,
+    { received, call }: { readonly received: () => Promise<T>; readonly call: (needed: T) => Promise<Response> },
+  ): Promise<Response> {
     const name = lineOf(user);
-    if ((this.#lines.get(name)?.length ?? 0) >= LIMITS.tenantConsoleWaiting)
+    if (waitingOf(this.#lines.get(name)) >= LIMITS.tenantConsoleWaiting)
       throw new DashboardError("too_many_calls", { "retry-after": "1" });
     const onOver = this.#open.begin(user.id);
     left.addEventListener("abort", onOver, { once: true });
-    const begin = async (): Promise<() => void> => await this.#begin(name, left);
+    const begin = async (): Promise<() => void> => await this.#begin(name, user.id, left);
     try {
+      const needed = await received();
       const end = await begin();
-      const { status, headers, body } = await call().finally(end);
+      const { status, headers, body } = await call(needed).finally(end);
       if (body === null) onOver();
       return new Response(body === null ? null : passedOn(body, { begin, onOver }), { status, headers });
     } catch (error) {
@@ -41,17 +46,41 @@ export class LiveCalls {
     }
   }
 
-  /** Waits for a turn; gives what ends it. */
-  async #begin(name: string, left: AbortSignal): Promise<() => void> {
+  /** Waits for a turn of the person, then for one of the tenant; gives what ends both. */
+  async #begin(name: string, person: string, left: AbortSignal): Promise<() => void> {
     if (name === "") return () => undefined;
-    const line = this.#lines.get(name) ?? new WaitingLine(LIMITS.tenantConsoleCalls);
-    this.#lines.set(name, line);
-    const end = await line.begin(left);
-    return () => {
-      end();
-      if (line.isEmpty) this.#lines.delete(name);
+    const tenant = this.#lines.get(name) ?? { all: new WaitingLine(LIMITS.tenantConsoleCalls), ofPerson: new Map() };
+    const own = tenant.ofPerson.get(person) ?? new WaitingLine(LIMITS.personConsoleCalls);
+    this.#lines.set(name, tenant);
+    tenant.ofPerson.set(person, own);
+    const endOwn = await own.begin(left);
+    const over = (): void => {
+      endOwn();
+      if (own.isEmpty) tenant.ofPerson.delete(person);
+      if (tenant.ofPerson.size === 0) this.#lines.delete(name);
     };
+    try {
+      const end = await tenant.all.begin(left);
+      return () => {
+        end();
+        over();
+      };
+    } catch (error) {
+      over();
+      throw error;
+    }
   }
+}
+
+/** Those who wait for a turn of a tenant; each person also waits for one of the person's own. */
+interface TenantLine {
+  readonly all: WaitingLine;
+  readonly ofPerson: Map<string, WaitingLine>;
+}
+
+function waitingOf(line: TenantLine | undefined): number {
+  if (line === undefined) return 0;
+  return [...line.ofPerson.values()].reduce((sum, own) => sum + own.length, line.all.length);
 }
 
 /** Who waits in the same line; blank: an admin, who may do what the token may. */

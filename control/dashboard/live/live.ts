@@ -13,6 +13,7 @@ import type { ConsolePerson } from "../../users/person.ts";
 import { DashboardError } from "../dashboard-error.ts";
 import { LiveCalls } from "./live-calls.ts";
 import { type MatchedRoute, managementPath, type RouteFinder, routeFinder } from "./live-path.ts";
+import { wholeBody } from "./whole-body.ts";
 
 /** What is passed on of a request, and of an answer. */
 const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key", "if-match", "if-none-match"];
@@ -33,7 +34,11 @@ export interface LiveOptions {
   /** What browsers may call of it. */
   readonly routes: readonly LiveRoute[];
   readonly nowMs: () => number;
+  /** How long the body of a request may take to come. */
+  readonly bodyMs?: number;
 }
+
+const BODY_MS = 15_000;
 
 /** A person, with what counts in the session. */
 type LivePerson = Pick<ConsolePerson, "id" | "email" | "role" | "tenant_id">;
@@ -72,13 +77,26 @@ export class Live {
     const credential = this.#credentialOf(caller.user, matched);
     const query = new URL(request.url).searchParams;
     const address = `${managementPath(matched)}${query.size === 0 ? "" : `?${query.toString()}`}`;
-    return await this.#calls.answer(caller.user, request.signal, async () =>
-      shown(
-        matched.route.shared === true
-          ? await this.#sharedAnswer(request.url, address, credential, caller)
-          : await this.#send(request, address, credential, caller),
-      ),
-    );
+    return await this.#calls.answer(caller.user, request.signal, {
+      received: async () => await this.#whole(request, caller.user),
+      call: async (whole) =>
+        shown(
+          matched.route.shared === true
+            ? await this.#sharedAnswer(request.url, address, credential, caller)
+            : await this.#send(whole, address, credential, caller),
+        ),
+    });
+  }
+
+  /**
+   * The request of somebody who takes turns, with all of its body: whoever sends it slowly keeps no turn from others. Throws
+   * GatewayError 408, 413.
+   */
+  async #whole(request: Request, { role }: LivePerson): Promise<Request> {
+    const { body, url, method, headers, signal } = request;
+    if (role === "admin" || body === null || method === "GET") return request;
+    const bytes = await wholeBody(body, this.#options.bodyMs ?? BODY_MS);
+    return new Request(url, { method, headers, signal, body: bytes });
   }
 
   /** The credential with which the Management API answers what the user may see. Throws DashboardError 403. */

@@ -3,6 +3,8 @@
  * caller for whom they are made; the only rows it writes are those of its own health probes. A store that does not answer is 503
  * `analytics_unavailable`; the store's own error text is only logged.
  */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhouse/client-web";
 import type { Logger } from "pino";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -18,6 +20,8 @@ import {
 } from "./migrations.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Between looks at a statement that was left. */
+const LEFT_LOOK_MS = 100;
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE: the store was replaced by an empty one. */
 const LOST_TABLES = new Set(["60", "81"]);
 
@@ -67,11 +71,7 @@ export class AnalyticsStore {
         username: env.user,
         password: env.password,
         request_timeout: REQUEST_TIMEOUT_MS,
-        clickhouse_settings: {
-          output_format_json_quote_64bit_integers: 0,
-          // A read that was left must not go on.
-          cancel_http_readonly_queries_on_client_close: 1,
-        },
+        clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
       }),
       watch: new StoreWatch("analytics", log),
       quartersFromMs: null,
@@ -128,30 +128,56 @@ export class AnalyticsStore {
     return row ?? null;
   }
 
-  async #select<T>(query: string, params: QueryParams, signal: AbortSignal): Promise<readonly T[]> {
+  async #select<T>(
+    query: string,
+    params: QueryParams,
+    signal: AbortSignal,
+    { id = randomUUID(), withinMs = REQUEST_TIMEOUT_MS }: { readonly id?: string; readonly withinMs?: number } = {},
+  ): Promise<readonly T[]> {
     const found = await this.#connection.client.query({
       query,
+      query_id: id,
       query_params: { ...params },
       format: "JSONEachRow",
       abort_signal: signal,
+      clickhouse_settings: {
+        // A read that was left must not go on. ClickHouse cancels only what it knows as a read.
+        cancel_http_readonly_queries_on_client_close: 1,
+        readonly: "2",
+        max_execution_time: Math.ceil(withinMs / 1000),
+      },
     });
     const rows = await found.json<T>();
     this.#connection.watch.answered();
     return rows;
   }
 
+  /** Resolves when a statement that was left is no longer at work, as far as the store can say, or at the deadline. Never rejects. */
+  async #ended(id: string, signal: AbortSignal): Promise<void> {
+    const query = "SELECT 1 AS one FROM system.processes WHERE query_id = {id:String}";
+    try {
+      while ((await this.#select(query, { id }, signal)).length > 0) await sleep(LEFT_LOOK_MS, undefined, { signal });
+    } catch (error) {
+      this.#connection.watch.left(error);
+    }
+  }
+
   /**
    * The rows of a query. `withinMs`: the deadline, shorter when the caller can do without the rows. Throws 503
-   * `analytics_unavailable`.
+   * `analytics_unavailable`; to a caller that has left not before the statement has ended, so that whoever counts what is at
+   * work counts it.
    */
   async rows<T>(query: string, params: QueryParams, withinMs: number = REQUEST_TIMEOUT_MS): Promise<readonly T[]> {
     const signal = AbortSignal.timeout(withinMs);
+    const id = randomUUID();
     try {
       await this.migrate(signal);
-      return await this.#select<T>(query, params, this.#left === null ? signal : AbortSignal.any([signal, this.#left]));
+      const until = this.#left === null ? signal : AbortSignal.any([signal, this.#left]);
+      return await this.#select<T>(query, params, until, { id, withinMs });
     } catch (error) {
       if (this.#left?.aborted === true) {
         this.#connection.watch.left(error);
+        await this.#ended(id, signal);
         throw new GatewayError("analytics_unavailable", { cause: error });
       }
       if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#connection.quartersFromMs = null;

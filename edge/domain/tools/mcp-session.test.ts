@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SESSION_IDS_MAX, sessionIdsOf } from "./mcp-session.ts";
+import { givenIds, givenInQuery, SESSION_IDS_MAX, sessionIdsOf } from "./mcp-session.ts";
 
 const headersOf = (...values: readonly string[]): Headers => {
   const headers = new Headers();
@@ -83,5 +83,26 @@ describe("the sessions that headers name", () => {
 
   it.each([",,,,,,,,,s", "x,x,x,x,x,x,x,x,x,s"])("are not hidden behind empty or equal ones: %s", (value) => {
     expect(sessionIdsOf(headersOf(value))).toBeNull();
+  });
+});
+
+it("a call's id in quotes also counts whole without them", () => {
+  expect(sessionIdsOf(headersOf('"region=eu;sid=1"'))).toContain("region=eu;sid=1");
+});
+
+describe("the id that a server gives", () => {
+  it.each([
+    ["region=eu;sid=1", ["region=eu;sid=1"]],
+    ["eu,1", ["eu,1"]],
+    ['"eu";1', ['"eu";1', "eu;1"]],
+  ])("is the whole value, not what it begins with: %s", (value, given) => {
+    expect(givenIds(headersOf(value))).toEqual(given);
+  });
+
+  it.each([
+    ["sessionId=eu;1", ["eu;1"]],
+    ["x=1;sessionId=b", ["b"]],
+  ])("is the whole parameter of an address: %s", (query, given) => {
+    expect(givenInQuery(`?${query}`)).toEqual(given);
   });
 });

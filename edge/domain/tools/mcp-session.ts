@@ -3,7 +3,8 @@
  * transport, and the parameter `sessionId` or `session_id` of the older one, in any spelling that a server may take for it
  * (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas; which of them a
  * server uses is not known, so that each counts, and the whole value too: an id may contain commas. Some servers read a value without
- * its quotes, and without what follows a `;`.
+ * its quotes, and without what follows a `;`. All of this counts in a call. Of an answer only the whole value is an id: the ids of
+ * different sessions may begin alike.
  */
 
 import { plainName } from "./mcp.ts";
@@ -17,18 +18,37 @@ export function sessionIdsOf(headers: Headers, search = ""): readonly string[] |
   const parts = [...value.split(",", SESSION_IDS_MAX + 1), ...idsInQuery(search)];
   if (parts.length > SESSION_IDS_MAX) return null;
   const ids = [value, ...parts.map((part) => part.trim())];
-  return [...new Set([...ids, ...ids.map(bareId)].filter((id) => id !== ""))];
+  return eachOnce([...ids, ...ids.map((id) => unquoted(id.split(";", 1)[0] ?? "")), ...ids.map(unquoted)]);
 }
 
-function bareId(id: string): string {
-  return (id.split(";", 1)[0] ?? "").replaceAll(/["'\\]/g, "").trim();
+/** The id that a server gives with the headers of its answer: the whole value, as it stands and without quotes. */
+export function givenIds(headers: Headers): readonly string[] {
+  const value = headers.get("mcp-session-id")?.trim() ?? "";
+  return eachOnce([value, unquoted(value)]);
+}
+
+/** The ids that a server gives with the query of an address; parameters are separated by `;` only where nothing else finds one. */
+export function givenInQuery(search: string): readonly string[] {
+  const whole = idsIn(search);
+  return whole.length > 0 ? whole : idsIn(search.replaceAll(";", "&"));
+}
+
+function eachOnce(ids: readonly string[]): readonly string[] {
+  return [...new Set(ids.filter((id) => id !== ""))];
+}
+
+function unquoted(id: string): string {
+  return id.replaceAll(/["'\\]/g, "").trim();
 }
 
 const PARAMETERS: readonly string[] = ["sessionid", "mcpsessionid"];
 
 /** The session ids that a query names, each once; some servers separate parameters by `;` as well. */
-export function idsInQuery(search: string): readonly string[] {
-  const readings = new Set([search, search.replaceAll(";", "&")]);
-  const read = [...readings].flatMap((each) => [...new URLSearchParams(each)]);
+function idsInQuery(search: string): readonly string[] {
+  return [...new Set([...idsIn(search), ...idsIn(search.replaceAll(";", "&"))])];
+}
+
+function idsIn(search: string): readonly string[] {
+  const read = [...new URLSearchParams(search)];
   return [...new Set(read.flatMap(([name, id]) => (PARAMETERS.includes(plainName(name)) ? [id] : [])))];
 }

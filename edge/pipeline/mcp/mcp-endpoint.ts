@@ -8,7 +8,7 @@ import { readEvent, writeEvent } from "../../domain/message-texts/answer-events.
 import type { McpTarget } from "../../domain/tools/mcp.ts";
 import { mcpUrl } from "../../domain/tools/mcp.ts";
 import { gatewayEndpoint, isEndpoint } from "../../domain/tools/mcp-endpoint.ts";
-import { idsInQuery, SESSION_IDS_MAX } from "../../domain/tools/mcp-session.ts";
+import { givenInQuery, SESSION_IDS_MAX } from "../../domain/tools/mcp-session.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -50,7 +50,7 @@ function rewriting(call: Call, access: McpAccess, { rest }: McpTarget): Transfor
     if (data === null) return bytes;
     const own = gatewayEndpoint({ server: server.name, upstreamUrl: server.upstream_url, called }, data);
     if (own === null) throw new TypeError("the MCP server names an address for messages that is not its own");
-    const ids = idsInQuery(own.search);
+    const ids = givenInQuery(own.search);
     yield data.length * ADDRESS_UNITS;
     if (!paths.has(own.path)) named = [...named, { rest: own.rest, ids }];
     paths.add(own.path);

@@ -85,6 +85,17 @@ describe("a session", () => {
     expect(await call("POST", "s")).toBe(200);
   });
 
+  it.each(["region=eu;sid=", '"eu";', "eu,"])("may begin as another tenant's does: %s", async (start) => {
+    await call("POST", null, giving(`${start}1`));
+    world.key = keyOf({ tenant: tenantOf({ id: OTHER }) });
+    await call("POST", null, giving(`${start}2`));
+    expect({
+      own: await call("POST", `${start}2`),
+      others: await call("POST", `${start}1`),
+      quoted: await call("POST", `"${start}1"`),
+    }).toEqual({ own: 200, others: 404, quoted: 404 });
+  });
+
   it.each([
     [204, []],
     [404, [["s", OWN]]],

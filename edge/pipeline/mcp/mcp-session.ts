@@ -6,7 +6,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { McpServerRecord } from "../../../shared/records.ts";
-import { sessionIdsOf } from "../../domain/tools/mcp-session.ts";
+import { givenIds, sessionIdsOf } from "../../domain/tools/mcp-session.ts";
 import type { Call } from "../call/context.ts";
 import type { McpAccess } from "./mcp-access.ts";
 
@@ -59,7 +59,7 @@ export async function noteMcpSession(
   const ended = answer.ok && call.request.method === "DELETE" ? session.ids : [];
   if (ended.length > 0) await call.ports.mcpSessions.forget(server.name, ended, session.tenantId);
   // an id that the client chose, and the server repeats, is not given by the server
-  const given = (sessionIdsOf(answer.headers) ?? []).filter((id) => !ended.includes(id) && !session.ids.includes(id));
+  const given = givenIds(answer.headers).filter((id) => !ended.includes(id) && !session.ids.includes(id));
   await ownIfNobodys(call, server.name, given, session.tenantId);
 }
 
