@@ -42,6 +42,7 @@ const KEY = { authorization: "Bearer pasted" };
 const ask = async (more: RequestInit = {}, path = CHAT, userId = "ann") =>
   await relay.answer(new Request("http://console.test/", { method: "POST", body: "{}", headers: KEY, ...more }), path, {
     user: { id: userId, email: "ann@example.org", role: "user", tenant_id: ABSENT } as ConsolePerson,
+    tenantId: null,
     address: null,
   });
 const whole = (response: ServerResponse): void => void response.writeHead(200).end("whole");

@@ -78,7 +78,7 @@ export async function signInIdentity(
 function userEmail(text: string): string | null {
   const given = text.replaceAll(/^ +| +$/g, "");
   const email = given.toLowerCase();
-  const isAnother = [...given].some((one) => !isAscii(one) && isAscii(one.toLowerCase().slice(0, 1)));
+  const isAnother = Array.from(given).some((one) => !isAscii(one) && isAscii(one.toLowerCase().slice(0, 1)));
   const isAddress = !/\p{C}/u.test(given) && mailAddress.safeParse(email).success;
   return email.length > USER_EMAIL_MAX || isAnother || !isAddress ? null : email;
 }

@@ -5,7 +5,7 @@
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { isJsonObject } from "../wire/json/document.ts";
-import { NOTHING_KNOWN, stringAt, stringPlaces } from "../wire/json/string-places.ts";
+import { stringAt, stringPlaces, UNKNOWN_WAY } from "../wire/json/string-places.ts";
 import type { MemberEdits } from "./transform.ts";
 
 /** What an error says: its own texts, and the member that it calls unsupported by its code; "": none. */
@@ -64,7 +64,7 @@ export function* namesWithin(pieces: readonly Uint8Array[], names: readonly stri
     for (const name of names) if (text.includes(name)) found.add(name);
   };
   const isLong = ({ start, end }: Span): boolean => end - start > AT_ONCE_BYTES;
-  const longOnes = yield* stringPlaces(pieces, NOTHING_KNOWN, (path, isName, span) => {
+  const longOnes = yield* stringPlaces(pieces, UNKNOWN_WAY, (path, isName, span) => {
     if (isName && path.length === 1 && names.includes(String(path[0]))) return false;
     if (isLong(span)) return true;
     look(String(JSON.parse(decoder.decode(document.slice(span.start, span.end)))));

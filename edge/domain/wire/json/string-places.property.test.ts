@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../../shared/steps.ts";
 import { BytePieces } from "../bytes/byte-pieces.ts";
-import { NOTHING_KNOWN, stringPlaces as placesInSteps, stringAt as stringInSteps } from "./string-places.ts";
+import { stringPlaces as placesInSteps, stringAt as stringInSteps, UNKNOWN_WAY } from "./string-places.ts";
 
 type Given = Parameters<typeof placesInSteps<null>>;
 const stringPlaces = (pieces: Given[0], ...given: [Given[2], Given[3]?, Given[4]?]) =>
-  atOnce(placesInSteps(pieces, NOTHING_KNOWN, ...given));
+  atOnce(placesInSteps(pieces, UNKNOWN_WAY, ...given));
 const stringAt = (...given: Parameters<typeof stringInSteps>) => atOnce(stringInSteps(...given));
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -77,7 +77,7 @@ export interface Way<Known> {
   readonly below: (up: Known, step: string | number) => Known;
 }
 
-export const NOTHING_KNOWN: Way<null> = { top: null, below: () => null };
+export const UNKNOWN_WAY: Way<null> = { top: null, below: () => null };
 
 /**
  * The string values and names of a document in these pieces, in order, that are `wanted`. `notString` gets the path of
