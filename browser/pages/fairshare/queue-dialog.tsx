@@ -13,7 +13,7 @@ import { Facts, Row } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
 import classes from "./fairshare-page.module.css";
 import { CellSlots, LimitOf } from "./limits.tsx";
-import { OPEN_CAPACITY, queueId, queueNamed } from "./queues.ts";
+import { helpfulLimit, OPEN_CAPACITY, queueId, queueNamed } from "./queues.ts";
 
 const text = texts("fairshare", fairshareTexts);
 
@@ -96,8 +96,9 @@ function Held({
   readonly cell: string | null;
 }) {
   const [reason, setReason] = useState(queue.reason);
-  const shown = { ...queue, reason };
-  const { sentence, remedy } = explainWaiting(shown);
+  const [limit, setLimit] = useState(() => helpfulLimit(queue, live.waiting));
+  const { sentence } = explainWaiting({ ...queue, reason });
+  const helped = { ...queue, reason: limit };
   const tenant = live.tenants.find(({ tenant_id }) => tenant_id === queue.tenant_id);
   const ofCap = (count: number | undefined, cap: number | null | undefined): string =>
     cap === null || cap === undefined
@@ -109,13 +110,20 @@ function Held({
       {isHeld && reason !== queue.reason && (
         <Notice tone="warn">
           {text("otherReason", { reason: explainWaiting(queue).reason })}{" "}
-          <Button onClick={() => setReason(queue.reason)}>{text("showOther")}</Button>
+          <Button
+            onClick={() => {
+              setReason(queue.reason);
+              setLimit(helpfulLimit(queue, live.waiting));
+            }}
+          >
+            {text("showOther")}
+          </Button>
         </Notice>
       )}
       <section className={classes["remedy"]} aria-label={text("letsGo")}>
         <h3>{text("letsGo")}</h3>
-        <p>{remedy}</p>
-        <LimitOf key={reason} queue={shown} live={live} cell={cell} />
+        <p>{explainWaiting(helped).remedy}</p>
+        <LimitOf key={limit} queue={helped} live={live} cell={cell} />
       </section>
       <Facts
         facts={[
