@@ -60,7 +60,7 @@ export const portalTexts = {
   keysEnd: "The next one expires {age}",
   modelsTile: "Responding models",
   modelsNote: "of {count} that you can use",
-  modelsNoteUnknown: "of {count} that you can use; {unknown} in an unknown state",
+  modelsNoteUnknown: "of {count}; {unknown} in an unknown state",
   today: "Requests today",
   todayNote: "{refused} refused, {failed} failed, {cost}",
   budget: "Budget",

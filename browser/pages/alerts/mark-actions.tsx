@@ -1,7 +1,7 @@
 /** Acknowledging and muting of one alert (docs/rules/alerts.md#acknowledged-and-muted). */
+import { lazy, Suspense } from "react";
 import { api, type Records } from "../../data/api.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { UntilChoice } from "../../forms/until/until-choice.tsx";
 import { alertsTexts } from "../../messages/en/alerts.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
@@ -10,6 +10,8 @@ import { Button } from "../../ui/button.tsx";
 import { Panel, Row } from "../../ui/layout.tsx";
 
 const text = texts("alerts", alertsTexts);
+// A part of its own: what two pages share would be in the first load.
+const UntilChoice = lazy(async () => ({ default: (await import("../../forms/until/until-choice.tsx")).UntilChoice }));
 
 type Change = Records["ChangeAlertMark"];
 
@@ -33,19 +35,21 @@ export function MarkActions({ alert }: { readonly alert: Records["AlertDetail"] 
   });
   return (
     <Panel title={text("mute")} note={text("muteText")}>
-      <UntilChoice
-        lengths={["1h", "4h", "24h", "7d"]}
-        isBusy={write.isBusy}
-        lengthLabel={(length) => text("muteFor", { length })}
-        untilLabel={text("muteUntilDo")}
-        onChoose={(until) => write.run({ muted_until: until })}
-      >
-        {muted_until !== null && (
-          <Button tone="primary" isBusy={write.isBusy} onClick={() => write.run({ muted_until: null })}>
-            {text("unmute")}
-          </Button>
-        )}
-      </UntilChoice>
+      <Suspense fallback={null}>
+        <UntilChoice
+          lengths={["1h", "4h", "24h", "7d"]}
+          isBusy={write.isBusy}
+          lengthLabel={(length) => text("muteFor", { length })}
+          untilLabel={text("muteUntilDo")}
+          onChoose={(until) => write.run({ muted_until: until })}
+        >
+          {muted_until !== null && (
+            <Button tone="primary" isBusy={write.isBusy} onClick={() => write.run({ muted_until: null })}>
+              {text("unmute")}
+            </Button>
+          )}
+        </UntilChoice>
+      </Suspense>
       {(firing_since !== null || acknowledged) && (
         <Row>
           <Button isBusy={write.isBusy} onClick={() => write.run({ acknowledged: !acknowledged })}>

@@ -13,20 +13,25 @@ import { Facts, Row } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
 import classes from "./fairshare-page.module.css";
 import { CellSlots, LimitOf } from "./limits.tsx";
-import { helpfulLimit, OPEN_CAPACITY, queueId, queueNamed } from "./queues.ts";
+import { OPEN_CAPACITY, queueId, queueNamed } from "./queues.ts";
 
 const text = texts("fairshare", fairshareTexts);
+
+/** The limit whose change helps a queue. */
+type Helps = (queue: WaitingQueue) => WaitingQueue["reason"];
 
 /** What the address has open over the page: a queue with the limit that binds it, or the slots of the cell. */
 export function OpenedDialog({
   open,
   live,
   cell,
+  helps,
   onClose,
 }: {
   readonly open: string;
   readonly live: FairshareLive;
   readonly cell: string | null;
+  readonly helps: Helps;
   readonly onClose: () => void;
 }) {
   if (open === OPEN_CAPACITY)
@@ -35,18 +40,20 @@ export function OpenedDialog({
         <CellSlots live={live} />
       </Dialog>
     );
-  return <QueueDialog key={open} id={open} live={live} cell={cell} onClose={onClose} />;
+  return <QueueDialog key={open} id={open} live={live} cell={cell} helps={helps} onClose={onClose} />;
 }
 
 function QueueDialog({
   id,
   live,
   cell,
+  helps,
   onClose,
 }: {
   readonly id: string;
   readonly live: FairshareLive;
   readonly cell: string | null;
+  readonly helps: Helps;
   readonly onClose: () => void;
 }) {
   const named = queueNamed(id);
@@ -70,7 +77,7 @@ function QueueDialog({
           <strong>{text("queueGone")}.</strong> {text("queueGoneText")}
         </Notice>
       )}
-      {queue !== undefined && <Held queue={queue} isHeld={now !== undefined} live={live} cell={cell} />}
+      {queue !== undefined && <Held queue={queue} isHeld={now !== undefined} live={live} cell={cell} helps={helps} />}
       <Row>
         <TargetLink target={tenantTarget(named.tenantId, "overview")} isButton>
           {text("tenantPage")}
@@ -89,14 +96,16 @@ function Held({
   isHeld,
   live,
   cell,
+  helps,
 }: {
   readonly queue: WaitingQueue;
   readonly isHeld: boolean;
   readonly live: FairshareLive;
   readonly cell: string | null;
+  readonly helps: Helps;
 }) {
   const [reason, setReason] = useState(queue.reason);
-  const [limit, setLimit] = useState(() => helpfulLimit(queue, live.waiting));
+  const [limit, setLimit] = useState(() => helps(queue));
   const { sentence } = explainWaiting({ ...queue, reason });
   const helped = { ...queue, reason: limit };
   const tenant = live.tenants.find(({ tenant_id }) => tenant_id === queue.tenant_id);
@@ -113,7 +122,7 @@ function Held({
           <Button
             onClick={() => {
               setReason(queue.reason);
-              setLimit(helpfulLimit(queue, live.waiting));
+              setLimit(helps(queue));
             }}
           >
             {text("showOther")}

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FairshareLive, WaitingQueue } from "../../../shared/schema/load.ts";
-import { helpfulLimit, listedQueues, matchingQueues, queueId, queueNamed, tenantNameIn } from "./queues.ts";
+import { listedQueues, matchingQueues, queueId, queueNamed, tenantNameIn } from "./queues.ts";
 
 const queue = (tenant: string, model: string): WaitingQueue => ({
   tenant_id: "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e",
@@ -65,32 +65,5 @@ describe("the filter", () => {
     const live = { waiting: queues, tenants: [running] } as unknown as FairshareLive;
     const named = [queues[0]?.tenant_id ?? "", running.tenant_id, "gone"].map((id) => tenantNameIn(live, id));
     expect(named).toEqual(["Acme", "gamma", "gone"]);
-  });
-});
-
-describe("the limit whose change helps", () => {
-  const held = (reason: WaitingQueue["reason"], group: string, tenant_id = "t"): WaitingQueue => ({
-    ...queue("a", "m"),
-    reason,
-    group,
-    tenant_id,
-  });
-
-  it("is the slots where a share holds up those from whom a larger weight would take", () => {
-    const science = held("group_share", "science");
-    const tenant = held("tenant_share", "science");
-    expect({
-      alone: helpfulLimit(science, [science, held("cell_full", "default")]),
-      groups: helpfulLimit(science, [science, held("group_share", "default")]),
-      tenants: helpfulLimit(tenant, [tenant, held("tenant_share", "science", "u")]),
-      tenantsApart: helpfulLimit(tenant, [tenant, held("tenant_share", "default", "u")]),
-      cap: helpfulLimit(held("tenant_cap", "science"), [held("tenant_cap", "default", "u")]),
-    }).toEqual({
-      alone: "group_share",
-      groups: "cell_full",
-      tenants: "cell_full",
-      tenantsApart: "tenant_share",
-      cap: "tenant_cap",
-    });
   });
 });

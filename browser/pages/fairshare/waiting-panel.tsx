@@ -12,15 +12,8 @@ import { Panel } from "../../ui/layout.tsx";
 import { Empty, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import classes from "./fairshare-page.module.css";
-import {
-  helpfulLimit,
-  type ListedQueue,
-  listedQueues,
-  matchingQueues,
-  type QueueFilter,
-  queueId,
-  tenantNameIn,
-} from "./queues.ts";
+import { helpfulLimit } from "./helpful-limit.ts";
+import { type ListedQueue, listedQueues, matchingQueues, type QueueFilter, queueId, tenantNameIn } from "./queues.ts";
 
 const text = texts("fairshare", fairshareTexts);
 
