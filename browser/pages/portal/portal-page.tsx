@@ -122,7 +122,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
             <Tile
               label={<Link to="/portal/models">{text("modelsTile")}</Link>}
               value={formatCount(modelsNow?.responding)}
-              note={text(modelsNow === null || modelsNow.unknown === 0 ? "modelsNote" : "modelsNoteUnknown", {
+              note={text("modelsNote", {
                 count: formatCount(models.data?.length),
                 unknown: formatCount(modelsNow?.unknown),
               })}
