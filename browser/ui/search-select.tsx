@@ -13,8 +13,8 @@ interface SearchSelectProps {
   readonly chosen: string | undefined;
   /** What the typed text has found; null: it is being looked for. */
   readonly found: readonly Option[] | null;
-  /** The text as it is typed; empty when nobody is choosing. */
-  readonly onType: (text: string) => void;
+  /** The text as it is typed; null: nobody is choosing. */
+  readonly onType: (text: string | null) => void;
   /** Undefined: nothing is to be chosen. */
   readonly onChoose: (value: string | undefined) => void;
   /** What is wrong; absent: nothing is. */
@@ -32,7 +32,7 @@ export function SearchSelect({ label, placeholder, chosen, found, onType, onChoo
   const type = (text: string | null): void => {
     setTyped(text);
     setAt(0);
-    onType(text ?? "");
+    onType(text);
   };
   const choose = (value: string | undefined): void => {
     type(null);

@@ -55,7 +55,17 @@ it("a list keeps its order and its columns over a reload, and goes back to the u
   await page.getByRole("button", { name: "Columns" }).click();
   await toggle(page, "Fairshare group", "Created");
   await page.keyboard.press("Escape");
-  const chosen = ["Name", "Status", "Tokens/min", "Budget", "Tokens, 24 h", "Cost, 24 h", "Created", "Change"].join();
+  const chosen = [
+    "Name",
+    "Status",
+    "Tokens/min",
+    "Budget",
+    "Budget left",
+    "Tokens, 24 h",
+    "Cost, 24 h",
+    "Created",
+    "Actions",
+  ].join();
   await heads((seen) => seen.join() === chosen);
   await page.reload();
   await order("abc");

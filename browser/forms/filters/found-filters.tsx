@@ -21,21 +21,33 @@ export function failureOf(error: { readonly message: string; readonly code: stri
   return error === null ? undefined : `${error.message} (${error.code})`;
 }
 
+/**
+ * What a filter asks for: the first ones as soon as it is open, then those with the typed part. What an earlier text has found
+ * is not kept: Enter would choose from it.
+ */
+function useSearch() {
+  const [typed, onType] = useState<string | null>(null);
+  const q = useDeferredValue(typed?.trim() ?? "");
+  return {
+    onType,
+    query: { ...(q === "" ? {} : { q }), limit: String(FOUND_MAX) },
+    init: { enabled: typed !== null, keepsOld: false },
+  };
+}
+
 /** For admins, who alone can list tenants. */
 export function TenantFilter({ chosen, onChoose, error }: ChooseProps & { readonly error?: string | undefined }) {
-  const [typed, setTyped] = useState("");
-  const query = { q: useDeferredValue(typed.trim()), limit: String(FOUND_MAX) };
-  const found = useQuery(read("/api/v1/tenants", { params: { query } }, { enabled: typed.trim() !== "" }));
-  const tenants = typed.trim() === "" ? [] : found.data;
+  const { onType, query, init } = useSearch();
+  const found = useQuery(read("/api/v1/tenants", { params: { query } }, init));
   return (
     <SearchSelect
       label={text("tenant")}
       placeholder={text("anyName")}
       chosen={chosen}
       found={
-        tenants?.map(({ id, name, fairshare_group }) => ({ value: id, label: name, note: fairshare_group })) ?? null
+        found.data?.map(({ id, name, fairshare_group }) => ({ value: id, label: name, note: fairshare_group })) ?? null
       }
-      onType={setTyped}
+      onType={onType}
       onChoose={onChoose}
       error={error ?? failureOf(found.error)}
       texts={searchTexts}
@@ -44,17 +56,15 @@ export function TenantFilter({ chosen, onChoose, error }: ChooseProps & { readon
 }
 
 export function ModelFilter({ chosen, onChoose }: ChooseProps) {
-  const [typed, setTyped] = useState("");
-  const query = { q: useDeferredValue(typed.trim()), limit: String(FOUND_MAX) };
-  const found = useQuery(read("/api/v1/models", { params: { query } }, { enabled: typed.trim() !== "" }));
-  const models = typed.trim() === "" ? [] : found.data;
+  const { onType, query, init } = useSearch();
+  const found = useQuery(read("/api/v1/models", { params: { query } }, init));
   return (
     <SearchSelect
       label={text("model")}
       placeholder={text("anyName")}
       chosen={chosen}
-      found={models?.map(({ model_name }) => ({ value: model_name, label: model_name })) ?? null}
-      onType={setTyped}
+      found={found.data?.map(({ model_name }) => ({ value: model_name, label: model_name })) ?? null}
+      onType={onType}
       onChoose={onChoose}
       error={failureOf(found.error)}
       texts={searchTexts}
@@ -72,17 +82,12 @@ export function KeyFilter({
   readonly tenantId: string | undefined;
   readonly onChoose: ChooseProps["onChoose"];
 }) {
-  const [typed, setTyped] = useState("");
-  const query = {
-    q: useDeferredValue(typed.trim()),
-    limit: String(FOUND_MAX),
-    ...(tenantId === undefined ? {} : { tenant_id: tenantId }),
-  };
-  const found = useQuery(read("/api/v1/keys", { params: { query } }, { enabled: typed.trim() !== "" }));
+  const { onType, query, init } = useSearch();
+  const ofTenant = tenantId === undefined ? {} : { tenant_id: tenantId };
+  const found = useQuery(read("/api/v1/keys", { params: { query: { ...query, ...ofTenant } } }, init));
   const chosen = useQuery(
     read("/api/v1/keys/{id}", { params: { path: { id: keyId ?? "" } } }, { enabled: keyId !== undefined }),
   );
-  const keys = typed.trim() === "" ? [] : found.data;
   const nameOf = ({ name, key_prefix }: { readonly name: string; readonly key_prefix: string }): string =>
     name === "" ? key_prefix : name;
   return (
@@ -90,8 +95,8 @@ export function KeyFilter({
       label={text("key")}
       placeholder={text("anyName")}
       chosen={keyId === undefined ? undefined : chosen.data?.id === keyId ? nameOf(chosen.data) : keyId}
-      found={keys?.map((key) => ({ value: key.id, label: nameOf(key), note: key.key_prefix })) ?? null}
-      onType={setTyped}
+      found={found.data?.map((key) => ({ value: key.id, label: nameOf(key), note: key.key_prefix })) ?? null}
+      onType={onType}
       onChoose={onChoose}
       error={failureOf(found.error)}
       texts={searchTexts}

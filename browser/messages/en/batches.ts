@@ -23,6 +23,7 @@ export const batchesTexts = {
   ended: "Ended",
   empty: "No batches yet",
   emptyText: "Applications create batches with POST /v1/batches. Lines run on slots that nobody else needs.",
+  toGuide: "How to create a batch",
   noMatch: "No batch matches",
   clear: "Clear filter",
   cancel: "Cancel batch",

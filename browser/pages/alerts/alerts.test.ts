@@ -3,10 +3,8 @@ import { describe, expect, it } from "vitest";
 import { alertsSearch } from "./alerts-search.ts";
 import { ruleText } from "./channel-words.ts";
 import { historyQuery } from "./history-query.ts";
-import { muteEnd, typedMuteEnd } from "./mute-times.ts";
 
 const NOW_MS = Date.parse("2026-11-30T12:00:00Z");
-const DAY_MS = 86_400_000;
 
 describe("the history of an address", () => {
   it("is that of 7 days, today included, without filters", () => {
@@ -31,17 +29,6 @@ describe("the history of an address", () => {
       q: "cell 1",
       since_ms: String(Date.parse("2026-11-01T00:00:00Z")),
       until_ms: String(Date.parse("2026-11-03T00:00:00Z")),
-    });
-  });
-});
-
-describe("a mute", () => {
-  it("ends after its length, or at a typed time that has not passed", () => {
-    expect(muteEnd(NOW_MS, DAY_MS)).toBe("2026-12-01T12:00:00.000Z");
-    expect(typedMuteEnd(NOW_MS + 1000, NOW_MS)).toBe("2026-11-30T12:00:01.000Z");
-    expect({ past: typedMuteEnd(NOW_MS, NOW_MS), none: typedMuteEnd(null, NOW_MS) }).toEqual({
-      past: null,
-      none: null,
     });
   });
 });

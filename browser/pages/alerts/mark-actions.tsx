@@ -1,19 +1,17 @@
 /** Acknowledging and muting of one alert (docs/rules/alerts.md#acknowledged-and-muted). */
-import { useState } from "react";
+import { lazy, Suspense } from "react";
 import { api, type Records } from "../../data/api.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { alertsTexts } from "../../messages/en/alerts.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
-import { instantAt } from "../../time/local-instants.ts";
-import { serverNowMs } from "../../time/server-time.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
-import { TextField } from "../../ui/fields.tsx";
 import { Panel, Row } from "../../ui/layout.tsx";
-import { MUTE_LENGTHS, muteEnd, typedMuteEnd } from "./mute-times.ts";
 
 const text = texts("alerts", alertsTexts);
+// A part of its own: what two pages share would be in the first load.
+const UntilChoice = lazy(async () => ({ default: (await import("../../forms/until/until-choice.tsx")).UntilChoice }));
 
 type Change = Records["ChangeAlertMark"];
 
@@ -37,24 +35,21 @@ export function MarkActions({ alert }: { readonly alert: Records["AlertDetail"] 
   });
   return (
     <Panel title={text("mute")} note={text("muteText")}>
-      <Row>
-        {MUTE_LENGTHS.map(({ id, ms }) => (
-          <Button
-            key={id}
-            isBusy={write.isBusy}
-            aria-label={text("muteFor", { length: text(`mute_${id}`) })}
-            onClick={() => write.run({ muted_until: muteEnd(serverNowMs(), ms) })}
-          >
-            {text(`mute_${id}`)}
-          </Button>
-        ))}
-        {muted_until !== null && (
-          <Button tone="primary" isBusy={write.isBusy} onClick={() => write.run({ muted_until: null })}>
-            {text("unmute")}
-          </Button>
-        )}
-      </Row>
-      <MuteUntil isBusy={write.isBusy} onMute={(until) => write.run({ muted_until: until })} />
+      <Suspense fallback={null}>
+        <UntilChoice
+          lengths={["1h", "4h", "24h", "7d"]}
+          isBusy={write.isBusy}
+          lengthLabel={(length) => text("muteFor", { length })}
+          untilLabel={text("muteUntilDo")}
+          onChoose={(until) => write.run({ muted_until: until })}
+        >
+          {muted_until !== null && (
+            <Button tone="primary" isBusy={write.isBusy} onClick={() => write.run({ muted_until: null })}>
+              {text("unmute")}
+            </Button>
+          )}
+        </UntilChoice>
+      </Suspense>
       {(firing_since !== null || acknowledged) && (
         <Row>
           <Button isBusy={write.isBusy} onClick={() => write.run({ acknowledged: !acknowledged })}>
@@ -64,36 +59,5 @@ export function MarkActions({ alert }: { readonly alert: Records["AlertDetail"] 
         </Row>
       )}
     </Panel>
-  );
-}
-
-function MuteUntil({ isBusy, onMute }: { readonly isBusy: boolean; readonly onMute: (until: string) => void }) {
-  const { zone } = useZone();
-  const [typed, setTyped] = useState("");
-  const [isWrong, setWrong] = useState(false);
-  const mute = (): void => {
-    const until = typedMuteEnd(instantAt(zone, typed), serverNowMs());
-    setWrong(until === null);
-    if (until !== null) onMute(until);
-  };
-  return (
-    <Row>
-      <TextField
-        label={text("muteUntil")}
-        hint={zone}
-        type="datetime-local"
-        value={typed}
-        error={isWrong ? text("muteUntilWrong") : undefined}
-        onChange={(event) => {
-          setTyped(event.target.value);
-          setWrong(false);
-        }}
-      />
-      {typed !== "" && (
-        <Button isBusy={isBusy} onClick={mute}>
-          {text("muteUntilDo")}
-        </Button>
-      )}
-    </Row>
   );
 }

@@ -1,4 +1,5 @@
 import { type AuditEntry, ObjectLink, type ObjectNames } from "../../forms/audit/audit-words.tsx";
+import { withNames } from "../../forms/audit/with-names.ts";
 import { Difference } from "../../forms/history/difference.tsx";
 import { auditTexts } from "../../messages/en/audit.ts";
 import { texts } from "../../messages/texts.ts";
@@ -36,7 +37,7 @@ export function AuditDetail({ entry, names, onFilter }: AuditDetailProps) {
           [text("objectId"), <code key="id">{entity_id}</code>],
         ]}
       />
-      <Difference detail={detail} zone={zone} />
+      <Difference detail={withNames(detail, names)} zone={zone} />
       <Row>
         <Button onClick={() => onFilter({ entity_id, actor: undefined, action: undefined })}>{text("onlyThis")}</Button>
       </Row>

@@ -6,6 +6,7 @@ import { useList } from "../../data/use-list.ts";
 import classes from "../../forms/audit/audit-words.module.css";
 import { type AuditEntry, actionText, kindText, ObjectLink, type ObjectNames } from "../../forms/audit/audit-words.tsx";
 import { useObjectNames } from "../../forms/audit/use-object-names.ts";
+import { withNames } from "../../forms/audit/with-names.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { changesText } from "../../forms/history/changes.ts";
@@ -192,7 +193,7 @@ function columnsOf(zone: string, names: ObjectNames): readonly ListColumn<AuditE
       head: text("changes"),
       isWide: true,
       cell: ({ detail }) => {
-        const said = changesText(detail, zone);
+        const said = changesText(withNames(detail, names), zone);
         return <bdi title={said}>{said}</bdi>;
       },
     },

@@ -1,4 +1,4 @@
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { changedSearch } from "../../data/search-params.ts";
@@ -73,7 +73,18 @@ export function BatchesPage() {
               action={<Button onClick={() => change({ q: undefined, status: undefined })}>{text("clear")}</Button>}
             />
           ) : (
-            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+            <Empty
+              title={text("empty")}
+              action={
+                role === "user" && (
+                  <Link to="/portal/guide" search={{ route: "batches" }}>
+                    {text("toGuide")}
+                  </Link>
+                )
+              }
+            >
+              {text("emptyText")}
+            </Empty>
           )
         }
       />

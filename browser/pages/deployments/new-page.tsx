@@ -104,7 +104,7 @@ function ModelField({ chosenId, managed, onChoose }: ModelFieldProps) {
           ) ?? null
         }
         error={failureOf(found.error)}
-        onType={setQ}
+        onType={(typed) => setQ(typed ?? "")}
         onChoose={onChoose}
         texts={{ clear: text("clear"), nothing: text("nothing"), searching: text("searching") }}
       />

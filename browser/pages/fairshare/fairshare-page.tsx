@@ -16,6 +16,7 @@ import { PageHead, Panel, Row } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { useUnsaved } from "../../ui/unsaved.tsx";
 import classes from "./fairshare-page.module.css";
+import { helpfulLimit } from "./helpful-limit.ts";
 import { ModelSlotsTable } from "./model-slots-table.tsx";
 import { OPEN_CAPACITY } from "./queues.ts";
 import { SlotsPanel } from "./slots-panel.tsx";
@@ -166,7 +167,13 @@ function Cell({
       <Suspense fallback={null}>
         {isEditing && <GroupsDialog onClose={() => setEditing(false)} />}
         {open !== undefined && (
-          <OpenedDialog open={open} live={live} cell={cell ?? null} onClose={() => onSearch({ open: undefined })} />
+          <OpenedDialog
+            open={open}
+            live={live}
+            cell={cell ?? null}
+            helps={(queue) => helpfulLimit(queue, live.waiting)}
+            onClose={() => onSearch({ open: undefined })}
+          />
         )}
       </Suspense>
     </>

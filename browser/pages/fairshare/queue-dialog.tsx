@@ -17,16 +17,21 @@ import { OPEN_CAPACITY, queueId, queueNamed } from "./queues.ts";
 
 const text = texts("fairshare", fairshareTexts);
 
+/** The limit whose change helps a queue. */
+type Helps = (queue: WaitingQueue) => WaitingQueue["reason"];
+
 /** What the address has open over the page: a queue with the limit that binds it, or the slots of the cell. */
 export function OpenedDialog({
   open,
   live,
   cell,
+  helps,
   onClose,
 }: {
   readonly open: string;
   readonly live: FairshareLive;
   readonly cell: string | null;
+  readonly helps: Helps;
   readonly onClose: () => void;
 }) {
   if (open === OPEN_CAPACITY)
@@ -35,18 +40,20 @@ export function OpenedDialog({
         <CellSlots live={live} />
       </Dialog>
     );
-  return <QueueDialog key={open} id={open} live={live} cell={cell} onClose={onClose} />;
+  return <QueueDialog key={open} id={open} live={live} cell={cell} helps={helps} onClose={onClose} />;
 }
 
 function QueueDialog({
   id,
   live,
   cell,
+  helps,
   onClose,
 }: {
   readonly id: string;
   readonly live: FairshareLive;
   readonly cell: string | null;
+  readonly helps: Helps;
   readonly onClose: () => void;
 }) {
   const named = queueNamed(id);
@@ -70,7 +77,7 @@ function QueueDialog({
           <strong>{text("queueGone")}.</strong> {text("queueGoneText")}
         </Notice>
       )}
-      {queue !== undefined && <Held queue={queue} isHeld={now !== undefined} live={live} cell={cell} />}
+      {queue !== undefined && <Held queue={queue} isHeld={now !== undefined} live={live} cell={cell} helps={helps} />}
       <Row>
         <TargetLink target={tenantTarget(named.tenantId, "overview")} isButton>
           {text("tenantPage")}
@@ -89,15 +96,18 @@ function Held({
   isHeld,
   live,
   cell,
+  helps,
 }: {
   readonly queue: WaitingQueue;
   readonly isHeld: boolean;
   readonly live: FairshareLive;
   readonly cell: string | null;
+  readonly helps: Helps;
 }) {
   const [reason, setReason] = useState(queue.reason);
-  const shown = { ...queue, reason };
-  const { sentence, remedy } = explainWaiting(shown);
+  const [limit, setLimit] = useState(() => helps(queue));
+  const { sentence } = explainWaiting({ ...queue, reason });
+  const helped = { ...queue, reason: limit };
   const tenant = live.tenants.find(({ tenant_id }) => tenant_id === queue.tenant_id);
   const ofCap = (count: number | undefined, cap: number | null | undefined): string =>
     cap === null || cap === undefined
@@ -109,13 +119,20 @@ function Held({
       {isHeld && reason !== queue.reason && (
         <Notice tone="warn">
           {text("otherReason", { reason: explainWaiting(queue).reason })}{" "}
-          <Button onClick={() => setReason(queue.reason)}>{text("showOther")}</Button>
+          <Button
+            onClick={() => {
+              setReason(queue.reason);
+              setLimit(helps(queue));
+            }}
+          >
+            {text("showOther")}
+          </Button>
         </Notice>
       )}
       <section className={classes["remedy"]} aria-label={text("letsGo")}>
         <h3>{text("letsGo")}</h3>
-        <p>{remedy}</p>
-        <LimitOf key={reason} queue={shown} live={live} cell={cell} />
+        <p>{explainWaiting(helped).remedy}</p>
+        <LimitOf key={limit} queue={helped} live={live} cell={cell} />
       </section>
       <Facts
         facts={[

@@ -12,6 +12,7 @@ import { Panel } from "../../ui/layout.tsx";
 import { Empty, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import classes from "./fairshare-page.module.css";
+import { helpfulLimit } from "./helpful-limit.ts";
 import { type ListedQueue, listedQueues, matchingQueues, type QueueFilter, queueId, tenantNameIn } from "./queues.ts";
 
 const text = texts("fairshare", fairshareTexts);
@@ -95,16 +96,19 @@ export function WaitingPanel({
     {
       id: "action",
       head: text("letsGo"),
-      cell: (queue) => (
-        <Button
-          tone="quiet"
-          className={classes["action"]}
-          title={explainWaiting(queue).remedy}
-          onClick={() => onOpen(queueId(queue))}
-        >
-          {ACTIONS[queue.reason]}
-        </Button>
-      ),
+      cell: (queue) => {
+        const reason = helpfulLimit(queue, waiting);
+        return (
+          <Button
+            tone="quiet"
+            className={classes["action"]}
+            title={explainWaiting({ ...queue, reason }).remedy}
+            onClick={() => onOpen(queueId(queue))}
+          >
+            {ACTIONS[reason]}
+          </Button>
+        );
+      },
     },
   ];
   const rows = useMemo(() => listedQueues(matchingQueues(waiting, filter)), [waiting, filter]);

@@ -19,6 +19,7 @@ import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { HealthBadge } from "./health-badge.tsx";
 import { type CheckRow, checkLatencies, checkRows } from "./health-checks.ts";
+import { Maintenance } from "./maintenance.tsx";
 import { MODEL_READS } from "./model-reads.ts";
 import { ModelFacts } from "./model-sections.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
@@ -57,6 +58,7 @@ export function HealthTab({ model }: ModelTabProps) {
           <ModelFacts section="health" model={model} />
         </Panel>
       </Grid>
+      <Maintenance key={id} model={model} />
       {health.data !== undefined && <Checks detail={health.data} />}
     </>
   );

@@ -21,6 +21,7 @@ import { NowTiles } from "./now-tiles.tsx";
 import classes from "./overview-page.module.css";
 import { attentionRead } from "./reads.ts";
 import { UsageTiles } from "./usage-tiles.tsx";
+import { worstTone } from "./worst-tone.ts";
 
 const text = texts("overview", overviewTexts);
 const pageText = texts("pages", pageTexts);
@@ -69,12 +70,13 @@ function Attention() {
   const { all } = route.useSearch();
   const navigate = route.useNavigate();
   const attention = useQuery(attentionRead);
-  const count = attention.data?.length ?? 0;
+  const found = attention.data ?? [];
+  const count = found.length;
   return (
     <Panel
       title={
         <>
-          {text("attention")} {count > 0 && <Badge tone="bad">{text("attentionCount", { count })}</Badge>}
+          {text("attention")} {count > 0 && <Badge tone={worstTone(found)}>{text("attentionCount", { count })}</Badge>}
         </>
       }
       isFlush

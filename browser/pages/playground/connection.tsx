@@ -174,7 +174,7 @@ function ModelSelect({
       found={
         found?.map((name) => ({ value: name, label: name, ...(name === "auto" ? { note: text("auto") } : {}) })) ?? null
       }
-      onType={setTyped}
+      onType={(part) => setTyped(part ?? "")}
       onChoose={onChoose}
       texts={{ clear: text("clear"), nothing: text("nothingFound"), searching: text("searching") }}
     />

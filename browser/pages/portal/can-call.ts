@@ -48,10 +48,18 @@ export function keyCounts(
   return { admitted: admitted.length, endsMs: ends.length === 0 ? null : ends.reduce((a, b) => Math.min(a, b)) };
 }
 
-/** How many models can be called, and how many of these are said to fail. */
-export function modelCounts(models: readonly Model[]): { readonly enabled: number; readonly failing: number } {
-  const enabled = models.filter((model) => model.enabled);
-  return { enabled: enabled.length, failing: enabled.filter((model) => model.health_status === "unhealthy").length };
+/** How many models can be called, and how many of these respond, fail, or are in a state that is not known. */
+export function modelCounts(models: readonly Model[]): {
+  readonly enabled: number;
+  readonly responding: number;
+  readonly failing: number;
+  readonly unknown: number;
+} {
+  const states = models.filter((model) => model.enabled).map((model) => model.health_status);
+  const enabled = states.length;
+  const responding = states.filter((state) => state === "healthy" || state === "degraded").length;
+  const failing = states.filter((state) => state === "unhealthy").length;
+  return { enabled, responding, failing, unknown: enabled - responding - failing };
 }
 
 /** The first reason against it, or else the first warning, or that nothing is in the way. */

@@ -121,8 +121,11 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
             />
             <Tile
               label={<Link to="/portal/models">{text("modelsTile")}</Link>}
-              value={formatCount(modelsNow === null ? null : modelsNow.enabled - modelsNow.failing)}
-              note={text("modelsNote", { count: formatCount(models.data?.length) })}
+              value={formatCount(modelsNow?.responding)}
+              note={text("modelsNote", {
+                count: formatCount(models.data?.length),
+                unknown: formatCount(modelsNow?.unknown),
+              })}
             />
             <Tile
               label={<Link to="/reports">{text("today")}</Link>}

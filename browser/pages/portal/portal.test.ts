@@ -95,7 +95,11 @@ it("counts keys and models that work", () => {
   expect(keyCounts([...keys, { disabled: true, expires_at: at(1) }], NOW)).toEqual({ admitted: 3, endsMs: NOW + 3 });
   expect(keyCounts([{ ...KEY, expires_at: "never" }], NOW)).toEqual({ admitted: 1, endsMs: null });
   const off = { enabled: false, health_status: "unhealthy" };
-  expect(modelCounts([MODEL, off, { ...MODEL, health_status: "unhealthy" }])).toEqual({ enabled: 2, failing: 1 });
+  const inStates = ["unhealthy", "degraded", "unknown", "disabled"].map((health_status) => ({
+    ...MODEL,
+    health_status,
+  }));
+  expect(modelCounts([MODEL, off, ...inStates])).toEqual({ enabled: 5, responding: 2, failing: 1, unknown: 2 });
 });
 
 it("says what is left by the cap that is nearer", () => {

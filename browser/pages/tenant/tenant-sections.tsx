@@ -54,6 +54,16 @@ export function detailsOf(fields: readonly string[]): readonly string[] {
   return fields.filter((name) => !WITH_PLACE.has(name));
 }
 
+/** Those that the reader gets and that mean something: a monthly budget starts with the month, whatever start is stored. */
+export function appliedFields(
+  names: readonly string[],
+  tenant: Partial<Pick<Tenant, "budget_period">>,
+): readonly string[] {
+  return names.filter(
+    (name) => Object.hasOwn(tenant, name) && !(name === "budget_started_at" && tenant.budget_period === "monthly"),
+  );
+}
+
 interface TenantFactsProps {
   readonly section: keyof typeof TENANT_SECTIONS | "details";
   readonly tenant: Tenant;
@@ -63,7 +73,7 @@ interface TenantFactsProps {
 export function TenantFacts({ section, tenant }: TenantFactsProps) {
   const values: Readonly<Record<string, unknown>> = tenant;
   const names = section === "details" ? detailsOf(Object.keys(tenant)) : TENANT_SECTIONS[section];
-  const shown = names.filter((name) => Object.hasOwn(tenant, name));
+  const shown = appliedFields(names, tenant);
   return <Facts facts={shown.map((name) => [fieldLabel(name), limitText(name, values[name], tenant.timezone)])} />;
 }
 

@@ -6,6 +6,7 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
+import { budgetLeft } from "../../explain/budget-left.ts";
 import { runOutSentence, runOutWords } from "../../explain/run-out.ts";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
@@ -21,7 +22,7 @@ import { usableZone } from "../../time/zones.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
-import { formatCount, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { PageHead, Row, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { budgetCaps } from "./budget-caps.ts";
@@ -156,6 +157,10 @@ function useColumns(): readonly ListColumn<Tenant>[] {
       usedBy && (usedBy.get(id) ?? NOTHING_USED);
     const tokensOf = (id: string): number | null => usageOf(id)?.total_tokens ?? null;
     const costOf = (id: string): number | null => sumCostUsd(usageOf(id)) ?? null;
+    const leftOf = (id: string): number | null => {
+      const usage = usageByTenant.get(id);
+      return usage === undefined ? null : budgetLeft(usage);
+    };
     return [
       {
         id: "name",
@@ -197,6 +202,13 @@ function useColumns(): readonly ListColumn<Tenant>[] {
             <RunOut usage={usageByTenant.get(tenant.id)} nowMs={nowMs} />
           </>
         ),
+      },
+      {
+        id: "left",
+        head: text("left"),
+        align: "right",
+        sortBy: ({ id }) => leftOf(id),
+        cell: ({ id }) => formatShare(leftOf(id)),
       },
       {
         id: "tokens",

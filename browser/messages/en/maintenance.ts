@@ -1,0 +1,11 @@
+/** Texts of the maintenance of a model. */
+export const maintenanceTexts = {
+  start: "Start maintenance",
+  title: "Maintenance",
+  text: "No checks and no alerts until then. Requests are still served, but auto skips the model.",
+  startFor: "Start maintenance for {length}",
+  end: "End maintenance",
+  started: "{name} is in maintenance until {instant}",
+  ended: "Maintenance of {name} ended",
+  failed: "Could not change the maintenance of {name}",
+};
