@@ -9,7 +9,7 @@ import classes from "./frame.module.css";
 
 const text = texts("shell", shellTexts);
 
-/** Which of several tenants every page shows. The page begins anew with the other one. */
+/** Which of several tenants every page shows. The page starts again with the other one. */
 export function TenantSwitch({ user }: { readonly user: SessionUser }) {
   const queries = useQueryClient();
   const [isBusy, setBusy] = useState(false);

@@ -8,7 +8,7 @@ const FIRST_CHANNELS = ["slack", "email"] as const;
 type FirstChannel = (typeof FIRST_CHANNELS)[number];
 
 const FIRST_NAMES: Readonly<Record<FirstChannel, string>> = { slack: "Chat", email: "Email" };
-/** What has ended, by what says so: whoever is told of the one is told of the other. */
+/** What has ended, by what says so: who gets the one gets the other. */
 const ENDED: Readonly<Record<string, string>> = {
   model_health_recovery: "model_health_down",
   slurm_reconcile_recovered: "slurm_reconcile_held",

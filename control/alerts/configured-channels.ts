@@ -35,7 +35,7 @@ export async function alertChannels(ctx: VerbContext): Promise<AlertChannels> {
   return { minIntervalSecs: value.min_interval_secs, channels: on.map((channel) => sending(ctx, value, channel)) };
 }
 
-/** One channel, also when it is off; null: there is none with this id. Throws 503 `database_unavailable`. */
+/** One channel, also when it is off; null when no channel has this id. Throws 503 `database_unavailable`. */
 export async function alertChannel(ctx: VerbContext, id: string): Promise<AlertChannel | null> {
   const { value } = await readSetting(ctx, alertsSetting);
   const channel = channelsOf(value).find((one) => one.id === id);

@@ -366,7 +366,7 @@ function mayCall(user: ConsolePerson, method: string): ConsolePerson {
   return user;
 }
 
-/** While a call goes on, its own tenant counts, whichever one the session shows meanwhile. */
+/** While a call runs, its own tenant counts, whichever one the session shows meanwhile. */
 function mayCallAs({ role, tenants }: ConsolePerson, tenantId: string): void {
   if (role !== "admin" && !tenants.some((one) => one.id === tenantId && one.role === "user"))
     throw new DashboardError("forbidden");

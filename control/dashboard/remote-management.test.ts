@@ -1,4 +1,4 @@
-/** What the Management API of another process does goes on when a browser leaves, and counts until it has ended. */
+/** What the Management API of another process does continues when a browser leaves, and counts until it has ended. */
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { waitFor } from "../../test/harness/wait-for.ts";
 import { remoteManagement } from "./remote-management.ts";
 
-/** A Management API that answers when it is told to. */
+/** A Management API that answers on a signal. */
 async function managementBefore(leftMs?: number) {
   const asked: http.ServerResponse[] = [];
   const server = http.createServer((_request, response) => void asked.push(response));

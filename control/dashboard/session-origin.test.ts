@@ -1,4 +1,4 @@
-/** From where a session began is told apart, and no more than that (docs/rules/console.md#sessions). */
+/** Where a session began can be distinguished, and no more than that (docs/rules/console.md#sessions). */
 import { expect, it } from "vitest";
 import { shortAddress, shortAgent } from "./session-origin.ts";
 

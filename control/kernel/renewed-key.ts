@@ -19,7 +19,7 @@ export class RenewedKey {
     this.#options = options;
   }
 
-  /** Calls that come together share one key, and one making of it, by whoever came first. What `makeKey` throws is thrown on. */
+  /** Calls that come together share one key, and one making of it, by the first of them. What `makeKey` throws is thrown on. */
   async current(makeKey: () => Promise<HeldKey>): Promise<HeldKey> {
     const held = this.#key;
     if (held !== null) {

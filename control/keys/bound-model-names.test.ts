@@ -15,7 +15,7 @@ afterAll(async () => {
 
 const listOf = (count: number) => Array.from({ length: count }, (_, nth) => `${nth}-${"x".repeat(185)}`);
 
-it("a user makes no list that would lengthen them beyond the bound; shorter ones, and an admin's, are taken", async () => {
+it("a user lengthens no list beyond the bound; shorter ones, and an admin's, are taken", async () => {
   const { id } = await control.must<Tenant>("POST", "/tenants", { name: "long lists" });
   const asUser = async (method: string, path: string, body: object) =>
     await control.app.request(`/api/v1${path}`, {

@@ -21,7 +21,7 @@ const KEY_FOR_MS = 3_600_000;
 /** Of every such key, so that the people of the tenant know it in their lists. */
 const NAME = "Console playground";
 
-/** The key and its secret; such keys that have expired are removed, whoever's they are. Throws 400, 404. */
+/** The key and its secret; such keys that have expired are removed, of all persons. Throws 400, 404. */
 export async function makeConsoleKey(ctx: VerbContext, tenant: string): Promise<Written<CreatedKey>> {
   const tenantId = parseId(tenant);
   const secret = makeKeySecret(ctx.randomBytes(24));

@@ -45,7 +45,7 @@ it("is ready while the runtime of its machine serves, and says what does not", a
   expect(answers).toEqual([[200, "ready"], gone, gone, [503, "the database and the Worker's runtime do not answer"]]);
 });
 
-it("is asked of the database once for all who ask meanwhile, and anew later", async () => {
+it("is asked of the database once for all who ask meanwhile, and again later", async () => {
   let statements = 0;
   const database = async (): Promise<void> => {
     statements += 1;

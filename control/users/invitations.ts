@@ -1,5 +1,5 @@
 /**
- * Invitations to the console (docs/rules/users.md#invitations): a role and tenants for whoever signs in with a verified
+ * Invitations to the console (docs/rules/users.md#invitations): a role and tenants for the person who signs in with a verified
  * email. Nothing is mailed, and no link lets anybody in.
  */
 import { and, eq, getTableColumns, gt, inArray, lte, sql } from "drizzle-orm";
@@ -105,7 +105,7 @@ export async function takeInvitation(tx: Transaction, user: UserRow, now: Date):
   return row === undefined ? null : { user: row, more_tenants: given };
 }
 
-/** The user afterwards, and the tenants besides that of the user's row. */
+/** The user afterwards, and the tenants other than that of the user's row. */
 interface TakenInvitation {
   readonly user: UserRow;
   readonly more_tenants: readonly UserTenant[];

@@ -1,4 +1,4 @@
-/** The tenants of a person besides that of the own row (docs/rules/users.md#roles). */
+/** The tenants of a person other than that of the own row (docs/rules/users.md#roles). */
 import { and, eq } from "drizzle-orm";
 import type { UserTenant } from "../../shared/schema/user.ts";
 import type { Transaction } from "../db/connect.ts";

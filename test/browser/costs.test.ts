@@ -29,7 +29,7 @@ async function tenantWithBudget() {
 }
 
 describe("costs", { tags: ["check"] }, () => {
-  it("has this month by model, end user, tag and endpoint, with its forecast and each row's change", async () => {
+  it("has this month by model, end user, tag and endpoint, with forecast and change of each row", async () => {
     const { tenant, model } = await tenantWithBudget();
     const { page, problems } = await fixture.open({ as: "admin", width: 1440 });
     await page.goto(`/reports?tenant_id=${tenant.id}&by=model&zone=utc`);
@@ -61,7 +61,7 @@ describe("costs", { tags: ["check"] }, () => {
     expect(problems()).toEqual([]);
   });
 
-  it("says when a budget runs out on the costs page, in the list of tenants and on the tenant's page", async () => {
+  it("says when a budget runs out: on costs, in the list of tenants, on a tenant's page", async () => {
     const { tenant } = await tenantWithBudget();
     const { page, problems } = await fixture.open({ as: "admin" });
     await page.goto("/reports");

@@ -37,7 +37,7 @@ const rowsIn = (page: Page) =>
 const totals = (page: Page) => page.getByRole("region", { name: "Totals" });
 
 describe("the list of requests", () => {
-  it("holds the rows in sight alone, continues as it is scrolled, and follows traffic when it is told to", async () => {
+  it("holds only the rows in sight, continues as it is scrolled, and follows traffic on request", async () => {
     const minted = await mint();
     await send(minted, MANY, true);
     const visit = await fixture.open({ as: "admin" });

@@ -149,7 +149,7 @@ describe("the histogram", () => {
   });
 });
 
-it("filters are added, changed and removed as chips, and a view of them is saved, linked and deleted", async () => {
+it("filters are added, changed and removed as chips; a view is saved, linked and deleted", async () => {
   const { tenant, model } = await traffic({ served: 2, refused: 1, failed: 0 });
   const { page, context, problems } = await fixture.open({ as: "admin" });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);

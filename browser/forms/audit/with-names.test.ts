@@ -6,7 +6,7 @@ const names = new Map([
   ["k-1", ""],
 ]);
 
-it("names tenants in details, in old and new values and in lists; what has no name keeps its id", () => {
+it("names tenants in details, old and new values and lists; what has no name keeps its id", () => {
   const detail = {
     tenant_id: "t-1",
     key_id: "k-1",

@@ -77,7 +77,7 @@ export const alertsTexts = {
   channelsList: "Channels",
   channelsNone: "No channels",
   channelsNoneText:
-    "Nobody is told of alerts: they are only listed here and written to the log. Add a chat, a webhook or a list of email recipients.",
+    "Nobody gets alerts: they are only listed here and written to the log. Add a chat, a webhook or a list of email recipients.",
   channelAdd: "Add channel",
   channelName: "Name",
   channelType: "Type",

@@ -3,7 +3,7 @@ export const pageTexts = {
   overview: "Overview",
   overviewQuestion: "What needs attention now?",
   alerts: "Alerts",
-  alertsQuestion: "What is wrong, and who is told?",
+  alertsQuestion: "What is wrong, and who gets the alerts?",
   fairshare: "Fairshare",
   fairshareQuestion: "Who is waiting, and why?",
   logs: "Requests",

@@ -13,7 +13,7 @@ const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/alerts");
 const AlertsPart = lazy(async () => ({ default: (await import("./alerts-part.tsx")).AlertsPart }));
 
-/** What is wrong now, what was, and who is told. */
+/** What is wrong now, what was, and who gets it. */
 export function AlertsPage() {
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/alerts" });

@@ -44,7 +44,7 @@ export function undoChannel(body: FieldValues, base: FieldValues): FieldValues |
   return typeof body["url"] === "string" ? null : undoBody(body, base);
 }
 
-/** A URL is given anew, or stays: without one a webhook is nothing. `empty`: what an empty field means. */
+/** A URL is given again, or stays: without one a webhook is nothing. `empty`: what an empty field means. */
 const urlControl =
   (hint: string, empty: "" | undefined): OwnControl =>
   ({ typed, onType, error }) => (

@@ -1,4 +1,4 @@
-/** Who is told of alerts: the channels, the rule of each, and how its last message went. */
+/** Who gets alerts: the channels, the rule of each, and how its last message went. */
 import { useQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { lazy, Suspense } from "react";

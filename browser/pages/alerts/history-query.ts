@@ -2,7 +2,7 @@
 import { type Period, periodBounds, periodFrom } from "../../time/periods.ts";
 import type { AlertsSearch } from "./alerts-search.ts";
 
-/** The filters besides the period. */
+/** The filters without the period. */
 export const HISTORY_FILTERS = ["severity", "state", "kind", "q"] as const;
 
 /** The period of an address; by default 7 days. */

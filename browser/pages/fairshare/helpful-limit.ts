@@ -1,4 +1,4 @@
-/** What to change so that a queue goes on. Pure. */
+/** What to change so that a queue moves. Pure. */
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
 
 /**

@@ -64,7 +64,7 @@ interface LiveStateProps {
   readonly onFollow: (isFollowing: boolean) => void;
 }
 
-/** How many requests have come since the list was read, and whether it takes them in by itself. */
+/** How many requests have come since the list was read, and whether it takes them in without a click. */
 export function LiveState({ isFollowing, isOver, isHeld, hasFailed, waiting, onShow, onFollow }: LiveStateProps) {
   if (isOver) return <Badge>{text("liveOver")}</Badge>;
   const { count, isMore } = waiting;

@@ -83,7 +83,7 @@ export function PeopleTab() {
   );
 }
 
-/** The first tenant, and how many there are besides; all of them for who sees every tenant. */
+/** The first tenant, and how many more there are; all of them for who sees every tenant. */
 function TenantsOf({ user }: { readonly user: ListedUser }) {
   const { tenant_id, tenant_name } = user;
   const more = user.more_tenants.length + user.group_tenants.length;

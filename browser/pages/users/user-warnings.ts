@@ -5,7 +5,7 @@ export interface Access {
   readonly status: string;
   readonly role: string;
   readonly tenant_id: string | null;
-  /** Tenants besides. */
+  /** Further tenants. */
   readonly more_tenants?: readonly unknown[];
 }
 

@@ -17,7 +17,7 @@ const user = (id: string, tenant_id: string | null, role: UserRow["role"] = "use
 const ann = user("ann", A);
 const bob = user("bob", B);
 
-/** The console before a Management API that answers when it is told to; that of tenant B answers at once. */
+/** The console before a Management API that answers on a signal; that of tenant B answers at once. */
 function consoleBefore() {
   const running: (() => void)[] = [];
   const seen = { calls: 0, running: 0, most: 0 };

@@ -89,7 +89,7 @@ export class Live {
   }
 
   /**
-   * The request of somebody who takes turns, with all of its body: whoever sends it slowly keeps no turn from others. Throws
+   * The request of somebody who takes turns, with all of its body: who sends it slowly keeps no turn from others. Throws
    * GatewayError 408, 413.
    */
   async #whole(request: Request, { role }: LivePerson): Promise<Request> {

@@ -18,7 +18,7 @@ export const users = pgTable("dashboard_users", {
   rev: revColumn.rev.default(sql`nextval('config_rev')`),
 });
 
-/** Tenants of a person besides the one in the person's row: set by an admin, or given by the groups of the provider. */
+/** Further tenants of a person than the one in the person's row: set by an admin, or given by the groups of the provider. */
 export const userTenants = pgTable(
   "dashboard_user_tenants",
   {

@@ -1,4 +1,4 @@
-/** What ClickHouse is told of a read, and how long one that was left counts (docs/rules/usage-reads.md#readers-that-leave). */
+/** What settings ClickHouse gets with a read, and how long one that was left counts (docs/rules/usage-reads.md#readers-that-leave). */
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";

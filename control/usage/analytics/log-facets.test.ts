@@ -114,7 +114,7 @@ describe("the facets of a log", () => {
     });
   });
 
-  it("have the ten largest values with the names of tenants and keys, and say that there are more", async () => {
+  it("have the ten largest values with names of tenants and keys, and say that there are more", async () => {
     const { id } = await control.must<{ id: string }>("POST", "/tenants", { name: "Named" });
     await ledger.insert(
       Array.from({ length: 12 }, (_, at) =>

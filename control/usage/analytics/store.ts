@@ -164,7 +164,7 @@ export class AnalyticsStore {
 
   /**
    * The rows of a query. `withinMs`: the deadline, shorter when the caller can do without the rows. Throws 503
-   * `analytics_unavailable`; to a caller that has left not before the statement has ended, so that whoever counts what is at
+   * `analytics_unavailable`; to a caller that has left not before the statement has ended, so that who counts what is at
    * work counts it.
    */
   async rows<T>(query: string, params: QueryParams, withinMs: number = REQUEST_TIMEOUT_MS): Promise<readonly T[]> {

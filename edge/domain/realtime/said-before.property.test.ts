@@ -111,7 +111,7 @@ describe("an item", () => {
     );
   });
 
-  it("whose event was forgotten ends the session when it is refused, and what is no item does not", () => {
+  it("whose event was forgotten ends the session when refused, and what is no item does not", () => {
     const before = new SaidBefore();
     for (let nth = 1; nth <= 1_030; nth += 1) before.add(contentsOf(`text ${nth}`), `event_${nth}_`);
     expect({

@@ -51,7 +51,7 @@ describe("an answer that only others can read, however short", () => {
     }).toEqual({ status: 400, isLeft: false, isReplaced: true });
   });
 
-  it("breaks off in a redacted stream, and passes as it came if the policy fails open and nothing matches", async () => {
+  it("breaks off a redacted stream, and passes if the policy fails open and nothing matches", async () => {
     const body = eventOf(String.raw`caf\u00e9`);
     const open = await gotOf({ action: "redact", fail_open: true }, body, EVENTS);
     const closed = await gotOf({ action: "redact", fail_open: false }, body, EVENTS);

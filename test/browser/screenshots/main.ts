@@ -47,7 +47,7 @@ const SHOTS: readonly Shot[] = [
   { name: "overview", title: "Overview: what needs attention now", path: () => "/", also: ["dark", "phone"] },
   { name: "alerts", title: "Alerts: what is wrong, and what to do", path: () => "/alerts" },
   { name: "alerts-history", title: "Alerts: the last 30 days", path: () => "/alerts?tab=history" },
-  { name: "alerts-channels", title: "Alerts: who is told of which", path: () => "/alerts?tab=channels" },
+  { name: "alerts-channels", title: "Alerts: who gets which", path: () => "/alerts?tab=channels" },
   { name: "fairshare", title: "Fairshare: who waits, and why", path: () => "/fairshare", also: ["dark"] },
   { name: "logs", title: "Logs: what was slow or refused, and why", path: () => "/logs", also: ["dark", "phone"] },
   { name: "models", title: "Models: which serve, and how well", path: () => "/models", also: ["dark"] },

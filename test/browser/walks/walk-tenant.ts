@@ -45,7 +45,7 @@ export async function walkAsTenant(options: TenantWalk): Promise<string> {
 
   await person.getByRole("heading", { level: 1, name: tenantName }).waitFor();
   await person.getByText("No: there is no key yet.").waitFor();
-  await walk.see("The user's page opens by itself and says what is missing", person);
+  await walk.see("The user's page opens and says what is missing", person);
   await walk.click(people, person.getByRole("main").getByRole("link", { name: "Keys", exact: true }), "Keys");
   await walk.click(people, person.getByRole("button", { name: "Create key" }), "Create key");
   const dialog = person.getByRole("dialog");
