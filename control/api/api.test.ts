@@ -8,6 +8,7 @@ const ABSENT_TOO = "00000000-0000-4000-8000-000000000001";
 /** A request without spans is no error. */
 const UNTRACED = "00000000-0000-4000-8000-000000000002";
 const ABSENT_GROUP = "no-such-group";
+const ABSENT_SESSION = "00000000-0000-4000-8000-000000000003";
 const ABSENT_ALERT = "no_such_alert";
 
 beforeAll(async () => {
@@ -103,6 +104,17 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/alerts/history", null],
   ["GET", `/api/v1/alerts/${ABSENT_ALERT}`, null],
   ["PATCH", `/api/v1/alerts/${ABSENT_ALERT}`, { acknowledged: true }],
+  ["GET", "/api/v1/invitations", null],
+  ["POST", "/api/v1/invitations", { email: "new@example.org", role: "auditor" }],
+  ["DELETE", `/api/v1/invitations/${ABSENT}`, null],
+  ["GET", "/api/v1/group-grants", null],
+  ["POST", "/api/v1/group-grants", { provider: "corp", group_name: "ops", role: "auditor" }],
+  ["DELETE", `/api/v1/group-grants/${ABSENT}`, null],
+  ["GET", `/api/v1/users/${ABSENT}/sessions`, null],
+  ["DELETE", `/api/v1/users/${ABSENT}/sessions`, null],
+  ["DELETE", `/api/v1/users/${ABSENT}/sessions/${ABSENT_SESSION}`, null],
+  ["PATCH", `/api/v1/fairshare/groups/${ABSENT_GROUP}`, { name: "other" }],
+  ["DELETE", `/api/v1/fairshare/groups/${ABSENT_GROUP}`, null],
   ["GET", "/api/v1/alert-channels", null],
   ["POST", "/api/v1/alert-channels", { name: "x", type: "slack", url: "http://127.0.0.1:9/hook" }],
   ["GET", `/api/v1/alert-channels/${ABSENT}`, null],
@@ -293,7 +305,7 @@ describe("what no route serves", () => {
     expect(documented.sort()).toEqual(
       ROUTES.map(
         ([method, path]) =>
-          `${method} ${path.replace(ABSENT, "{id}").replace(UNTRACED, "{request_id}").replace(ABSENT_TOO, "{endpoint_id}").replace(ABSENT_GROUP, "{name}").replace(ABSENT_ALERT, "{key}")}`,
+          `${method} ${path.replace(ABSENT, "{id}").replace(UNTRACED, "{request_id}").replace(ABSENT_TOO, "{endpoint_id}").replace(ABSENT_GROUP, "{name}").replace(ABSENT_ALERT, "{key}").replace(ABSENT_SESSION, "{session_id}")}`,
       ).sort(),
     );
   });

@@ -17,7 +17,18 @@ const VALUE_MAX_CHARACTERS = 1000;
 const BEFORE_DIFFERENCE_CHARACTERS = 100;
 const NAME_MAX_CHARACTERS = 400;
 /** The fields that may name a record, the best first: a person chooses the own name, and an email is of one person. */
-const NAMES = ["model_name", "email", "name", "key_prefix", "job_id", "batch_id", "model", "key"];
+const NAMES = [
+  "model_name",
+  "email",
+  "name",
+  "group_name",
+  "key_prefix",
+  "job_id",
+  "batch_id",
+  "model",
+  "key",
+  "agent",
+];
 /** Writes by POST that change a record there is, instead of making one. */
 const CHANGES_BY_POST: readonly string[] = ["POST /models/{id}/autotune/apply", "POST /batches/{id}/cancel"];
 

@@ -83,7 +83,9 @@ it("shows every write with a name, its own or its parent's, and with present val
       return recordIn(answerTo(one.path), wanted);
     };
     const effect = effectOf(operation, call, { own: read(own), parent: read(parent), linked: new Map() });
-    const isNameless = pathNames.length > 0 && effect.object === null && (method !== "POST" || effect.parent === null);
+    // what is at the end of a path without a name is named by what it belongs to
+    const isOfParent = method === "POST" || !path.endsWith("}");
+    const isNameless = pathNames.length > 0 && effect.object === null && (!isOfParent || effect.parent === null);
     const unknown = effect.changes.filter(
       ({ from, field }) => method !== "POST" && from === null && !NO_VALUE_NOW.includes(field),
     );

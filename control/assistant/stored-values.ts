@@ -95,7 +95,13 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   "POST /recipes": { body: createRecipeSchema },
   "PUT /recipes/{id}": { body: updateRecipeSchema },
   "POST /alert-channels": { body: createChannelSchema },
-  "PATCH /alert-channels/{id}": { body: changeChannelSchema, follows: keptWhenBlank("url", "url_set", "") },
+  "PATCH /alert-channels/{id}": {
+    body: changeChannelSchema,
+    follows: (body, before) => ({
+      ...keptWhenBlank("url", "url_set", "")(body, before),
+      ...(body["recipients"] === null ? { recipients: before["recipients"] } : {}),
+    }),
+  },
   "PUT /settings/alerts": { body: alertsBodySchema, follows: alerts },
   "PUT /settings/auto-router": {
     body: autoRouterBodySchema,

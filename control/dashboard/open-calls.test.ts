@@ -39,10 +39,10 @@ afterAll(() => {
 });
 
 const KEY = { authorization: "Bearer pasted" };
-const ask = async (more: RequestInit = {}, path = CHAT, userId = "ann") =>
+const ask = async (more: RequestInit = {}, path = CHAT, userId = "ann", tenantId: string | null = null) =>
   await relay.answer(new Request("http://console.test/", { method: "POST", body: "{}", headers: KEY, ...more }), path, {
     user: { id: userId, email: "ann@example.org", role: "user", tenant_id: ABSENT } as ConsolePerson,
-    tenantId: null,
+    tenantId,
     address: null,
   });
 const whole = (response: ServerResponse): void => void response.writeHead(200).end("whole");
@@ -85,7 +85,7 @@ const WAYS: Readonly<Record<string, () => Promise<void>>> = {
     expect(await refused(ask({}, "/v1/embeddings"))).toMatchObject({ code: "not_found" });
   },
   "without a key, of a tenant that is gone": async () => {
-    expect(await refused(ask({ headers: {} }))).toMatchObject({ code: "not_found" });
+    expect(await refused(ask({ headers: {} }, CHAT, "ann", ABSENT))).toMatchObject({ code: "not_found" });
   },
   "left before the answer": async () => {
     const leaving = new AbortController();
