@@ -68,7 +68,7 @@ export function changedSearch<S extends object>(before: S, change: { readonly [N
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The id that an address names; undefined: none, or what is not an id. */
+/** The id that an address names; undefined when it names none. */
 export function idOf(id: string | undefined): string | undefined {
   return id !== undefined && UUID.test(id) ? id.toLowerCase() : undefined;
 }

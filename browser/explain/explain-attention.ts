@@ -19,7 +19,7 @@ interface AttentionExplanation {
   readonly detail: string;
   /** Null: no view of the console has more. */
   readonly link: LinkTarget | null;
-  /** The alert about it, where it can be acknowledged or muted; null: there is none, or none that has its key. */
+  /** The alert about it, where it can be acknowledged or muted; null when no alert has its key. */
   readonly alert: LinkTarget | null;
 }
 

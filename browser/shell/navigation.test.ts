@@ -20,7 +20,7 @@ it("leads a tenant's people to every page of theirs", () => {
   ]);
 });
 
-it("leaves out pages about what is not configured", () => {
+it("leaves out pages of features that are not configured", () => {
   const paths = navigationOf({ role: "admin", isReadOnly: false }, ["/deployments"]).flatMap((group) =>
     group.map(({ to }) => to),
   );

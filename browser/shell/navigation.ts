@@ -78,7 +78,7 @@ interface Viewer {
 
 type Entry = (typeof NAVIGATION)[number][number];
 
-/** What a person can go to, by groups that are set apart; no group is empty. `without`: pages about what is not configured. */
+/** What a person can go to, by groups that are set apart; no group is empty. `without`: pages of features that are not configured. */
 export function navigationOf(
   { role, isReadOnly }: Viewer,
   without: readonly string[] = [],

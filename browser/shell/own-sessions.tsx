@@ -6,7 +6,7 @@ import { Dialog } from "../ui/dialog.tsx";
 
 const text = texts("sessions", sessionsTexts);
 
-/** Where the person has signed in, and a way to end what is not wanted there. */
+/** Where the person has signed in, and a way to end each session. */
 export function OwnSessions({ user, onClose }: { readonly user: SessionUser; readonly onClose: () => void }) {
   return (
     <Dialog isOpen onClose={onClose} title={text("title")} closeLabel={text("close")}>

@@ -15,7 +15,7 @@ export const alertIssues = pgTable(
     detail: text("detail").notNull(),
     /** How many times it was raised that no message has counted yet. */
     waiting: bigint("waiting", { mode: "number" }).notNull().default(0),
-    /** The order of messages: a number that is drawn when an issue begins to wait. */
+    /** The order of messages: a number from a sequence, taken when an issue begins to wait. */
     place: bigserial("place", { mode: "number" }).notNull(),
     told_at_ms: bigint("told_at_ms", { mode: "number" }),
     /** Until then a replica is sending the issue's message, unless the replica has died. */

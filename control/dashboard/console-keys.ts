@@ -39,7 +39,7 @@ export class ConsoleKeys {
     this.#options = options;
   }
 
-  /** The key of a person who may call as this tenant. Throws DashboardError 503, GatewayError 404 for a tenant that is none. */
+  /** The key of a person who may call as this tenant. Throws DashboardError 503, GatewayError 404 for an unknown tenant. */
   async keyOf(user: ConsolePerson, address: string | null, tenantId: string): Promise<UsableKey> {
     const name = `${user.id} ${tenantId}`;
     let held = this.#held.get(name);

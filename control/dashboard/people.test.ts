@@ -159,7 +159,7 @@ describe("an invitation", () => {
   });
 
   it.each([
-    ["an email that is none", { email: "bob" }, "email", "must be an email address"],
+    ["a text that is no email", { email: "bob" }, "email", "must be an email address"],
     ["no tenant for a viewer", { tenant_ids: [] }, "tenant_ids", "must name a tenant for the role viewer"],
     [
       "a tenant for an auditor",

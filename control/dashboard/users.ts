@@ -72,7 +72,7 @@ export async function signInIdentity(
 }
 
 /**
- * The email as it is stored and invited; null: it is none. A character that only becomes a letter of ASCII in lower case (U+212A)
+ * The email as it is stored and invited; null for no email. A character that only becomes a letter of ASCII in lower case (U+212A)
  * would be another address, and so would one without what trimming takes for a blank (U+FEFF).
  */
 function userEmail(text: string): string | null {

@@ -87,7 +87,7 @@ export async function isInvited(tx: Transaction, email: string, now: Date): Prom
   return row !== undefined;
 }
 
-/** Takes the invitation for a user who waits, whose email is verified: the user is active then. Null: there is none. */
+/** Takes the invitation for a user who waits, whose email is verified: the user is active then. Null without an invitation. */
 export async function takeInvitation(tx: Transaction, user: UserRow, now: Date): Promise<TakenInvitation | null> {
   const [invitation] = await tx.delete(invitations).where(openFor(user.email, now)).returning();
   if (invitation === undefined) return null;

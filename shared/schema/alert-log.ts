@@ -85,7 +85,7 @@ export type AlertHistoryEntry = z.infer<typeof alertHistoryEntrySchema>;
 
 const ALERT_KINDS = Object.keys(ALERT_TITLES) as [AlertKey, ...AlertKey[]];
 
-/** Filters of GET /alerts/history besides paging. */
+/** Filters of GET /alerts/history without paging. */
 export const alertHistoryFilterSchema = z.object({
   severity: z.enum(SEVERITIES, { error: `must be ${SEVERITIES.join(", ")}` }).optional(),
   state: z.enum(ALERT_STATES, { error: `must be ${ALERT_STATES.join(" or ")}` }).optional(),

@@ -17,5 +17,5 @@ export type UserSession = z.infer<typeof userSessionSchema>;
 
 /** The query of DELETE /users/{id}/sessions. */
 export const endSessionsQuerySchema = z.object({
-  except: storedId.meta({ description: "Session that goes on" }).optional(),
+  except: storedId.meta({ description: "Session that stays" }).optional(),
 });

@@ -15,7 +15,9 @@ export type UserTenant = z.infer<typeof userTenantSchema>;
 export const userSchema = z
   .object({
     ...recordShape(USER_FIELDS),
-    more_tenants: z.array(userTenantSchema).meta({ description: "Tenants besides `tenant_id`, as an admin set them" }),
+    more_tenants: z
+      .array(userTenantSchema)
+      .meta({ description: "Further tenants than `tenant_id`, as an admin set them" }),
     group_tenants: z.array(userTenantSchema).meta({ description: "Tenants that the provider's groups give" }),
     rev: revField,
   })

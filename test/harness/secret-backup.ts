@@ -101,7 +101,7 @@ export class SecretBackup {
   setting(key: string): Record<string, unknown> {
     return this.file.data.app_settings.find((row) => row.key === key)?.value as Record<string, unknown>;
   }
-  /** Of alerts, besides the first ones. */
+  /** Of alerts, after the first ones. */
   channel(): Record<string, unknown> {
     return Object.values(this.#channels())[0] ?? {};
   }

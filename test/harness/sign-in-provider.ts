@@ -97,7 +97,7 @@ export async function startSignInProvider() {
     issuer,
     /** Claims of the next ID tokens besides those of every token; undefined removes one. */
     claims: ANN as Claims,
-    /** What the userinfo endpoint says besides the subject. */
+    /** What the userinfo endpoint says in addition to the subject. */
     userinfo: {} as Claims,
     /** Signs with a key that is not published. */
     forged: false,

@@ -243,7 +243,7 @@ describe("a connection", () => {
   });
 });
 
-it("an upgrade that is refused, also for its query, has an ordinary answer; a GET is no endpoint", async () => {
+it("a refused upgrade, also for its query, gets an ordinary answer; a GET gets 404", async () => {
   const minted = await mintChat();
   const refused = await open(minted, { headers: {} }).catch((error: unknown) => error);
   const headers = { authorization: `Bearer ${minted.secret}` };

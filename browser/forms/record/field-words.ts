@@ -40,7 +40,7 @@ export function choiceLabel(choice: string): string {
   return isText(id) ? text(id) : choice;
 }
 
-/** The value of a field in one line: times by the zone's clock, lists with commas, at most 300 characters. What is not there is a dash. */
+/** The value of a field in one line: times by the zone's clock, lists with commas, at most 300 characters. A missing value is a dash. */
 export function valueText(name: string, value: unknown, zone: string): string {
   if (value === null || value === undefined) return text("unknown");
   if (typeof value === "boolean") return text(value ? "yes" : "no");

@@ -45,7 +45,7 @@ it("shows and takes the price of a token as that of a million, to the last digit
   );
 });
 
-it("says of which price it is", () => {
+it("names the price", () => {
   expect({
     label: fieldLabel("cached_input_cost_per_token"),
     characters: fieldLabel("cost_per_character"),

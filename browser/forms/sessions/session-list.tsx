@@ -1,4 +1,4 @@
-/** The sessions of one person, each of which can be ended (docs/rules/console.md#sessions). */
+/** The sessions of one person, each with a button that ends it (docs/rules/console.md#sessions). */
 import { useQuery } from "@tanstack/react-query";
 import { api, type Records } from "../../data/api.ts";
 import { type ReadPath, read } from "../../data/reads.ts";

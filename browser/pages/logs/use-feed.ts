@@ -22,7 +22,7 @@ interface FeedOptions {
   readonly isLive: boolean;
   /** Whether it is put into the list; otherwise it is counted. */
   readonly isFollowing: boolean;
-  /** Whether it stays aside nevertheless, because somebody reads what is there. */
+  /** Whether it stays aside nevertheless, because somebody reads the list. */
   readonly isHeld: boolean;
 }
 

@@ -49,6 +49,7 @@ export class LiveCalls {
   /** Waits for a turn of the person, then for one of the tenant; gives what ends both. */
   async #begin(name: string, person: string, left: AbortSignal): Promise<() => void> {
     if (name === "") return () => undefined;
+    if (left.aborted) throw new LeftLine();
     const tenant = this.#lines.get(name) ?? { all: new WaitingLine(LIMITS.tenantConsoleCalls), ofPerson: new Map() };
     const own = tenant.ofPerson.get(person) ?? new WaitingLine(LIMITS.personConsoleCalls);
     this.#lines.set(name, tenant);

@@ -68,7 +68,7 @@ export function* redactString(
   return redacted === value ? json : JSON.stringify(redacted);
 }
 
-/** JSON whose texts do not go on elsewhere, written anew if something matches. */
+/** JSON whose texts do not continue elsewhere, written again if something matches. */
 export function* redactJson(
   scan: TextScan,
   tally: RedactionTally,
@@ -80,7 +80,7 @@ export function* redactJson(
   const changed = [
     yield* dropPieces(parts),
     yield* redactEach(scan, tally, parts.texts, value, take, room),
-    // written anew, each name is there once
+    // written again, each name is there once
     yield* hasRepeatedName(json, value),
   ];
   return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(value, take)) : json;

@@ -136,7 +136,7 @@ export class RedactingEvents implements ResponseTransform {
       isOtherwise,
       yield* this.#redactFragments(parts, own),
       yield* dropPieces(parts),
-      // written anew, each name is there once
+      // written again, each name is there once
       yield* hasRepeatedName(data, value),
     ];
     const before = parts.ends === null ? "" : yield* this.#rest(parts.ends, new Set(own));

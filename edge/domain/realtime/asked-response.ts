@@ -50,7 +50,7 @@ export function askedResponse(event: RealtimeEvent): AskedResponse | FieldFault 
     return { param: "model", message: `model must be a text of at most ${MODEL_MAX} characters` };
   if (typeof input !== "string" && !Array.isArray(input))
     return { param: "input", message: "input must be a text or a list" };
-  // it waits besides the body
+  // it waits, and so does the body
   if (typeof previous === "string" && previous.length > ID_MAX)
     return { param: "previous_response_id", message: `previous_response_id has at most ${ID_MAX} characters` };
   return { lane, body: { ...body, stream: true }, isWarmUp: !generate };

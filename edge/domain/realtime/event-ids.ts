@@ -25,7 +25,7 @@ export class EventIds {
   }
 }
 
-/** The number of an event of the client in its session; null: it is none. */
+/** The number of an event of the client in its session; null for other ids. */
 export function numberOf(id: string): number | null {
   const number = NUMBERED.exec(id)?.[1];
   return number === undefined ? null : Number(number);

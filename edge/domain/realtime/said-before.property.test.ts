@@ -26,7 +26,7 @@ interface Item {
   state: "sent" | "accepted" | "refused";
 }
 
-/** What was added, in its order, and whether the session goes on. */
+/** What was added, in its order, and whether the session continues. */
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 const contentsOf = (contents: string) => ({ contents: [contents], isSystem: false, beside: [] });

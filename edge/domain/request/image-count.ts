@@ -29,7 +29,7 @@ export function isImageCount(name: string): boolean {
   return WAY.below(WAY.top, name).isCount;
 }
 
-/** At least 1; or the fault of the first number that is none. */
+/** At least 1; or the fault of the first wrong number. */
 export function* imageCount(pieces: readonly Uint8Array[]): Steps<number | FieldFault> {
   const document = new BytePieces(pieces);
   let [most, times]: [number, number] = [1, 0];

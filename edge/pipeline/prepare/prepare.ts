@@ -21,7 +21,7 @@ export function prepared({ route }: Call, request: Resolved, estimate: TokenEsti
   return { ...request, estimate, guarded: null, measure };
 }
 
-/** The images that the body asks for; a form says so in digits, as its `n`. Throws 400 for a number that is none. */
+/** The images that the body asks for; a form says so in digits, as its `n`. Throws 400 for a wrong number. */
 async function imagesOf(call: Call, { parsed: { document, outgoing } }: Resolved): Promise<number> {
   if (call.route.billedBy !== "images") return 1;
   if (outgoing.form) return Number(document.root["n"] ?? 1);

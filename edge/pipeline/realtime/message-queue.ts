@@ -12,7 +12,7 @@ import type { RequestMemory } from "../call/memory/response-memory.ts";
 
 export type Message = string | ArrayBuffer;
 
-/** What a message takes in memory besides its bytes. */
+/** What a message takes in memory in addition to its bytes. */
 const OWN_BYTES = 256;
 /** Other work has its turn after so many messages: the events of a connection alone let nothing else run. */
 const MESSAGES_OF_TURN = 8;

@@ -242,7 +242,7 @@ describe("the memory of a tenant", () => {
     });
   });
 
-  it("has 32 connections, and those of others besides", () => {
+  it("has 32 connections, and other tenants have theirs", () => {
     const join = (tenantId: string) =>
       world.memory.responseMemory.join(tenantId, new HeldSocket() as unknown as WebSocket) !== null;
     const joined = Array.from({ length: LIMITS.tenantResponsesSockets }, () => join("a"));

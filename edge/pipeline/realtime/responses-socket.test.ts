@@ -194,7 +194,7 @@ describe("a connection", () => {
     });
   });
 
-  it("ends 60 s after its upgrade without a whole message, and goes on with one", async () => {
+  it("ends 60 s after its upgrade without a whole message, and stays open with one", async () => {
     const [silent, other] = [opened(async () => completed("r1")), opened(async () => completed("r1"))];
     await pass(LIMITS.responsesFirstMessage - 5_000);
     other.socket.says("hello");

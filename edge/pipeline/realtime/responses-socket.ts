@@ -34,7 +34,7 @@ type Ask = (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Respo
 const LAST = /^response\.(?:completed|incomplete|failed)$/;
 /** What such an event, or one of an error, has in its text. */
 const MAY_BE_LAST = /"(?:error|response\.(?:completed|incomplete|failed))"/;
-/** A client that has unread bytes is looked at again after so long: that it reads is no event. */
+/** A client that has unread bytes is looked at again after so long, because no event says that it reads. */
 const LOOK_EVERY_MS = 250;
 
 /** A request that is served. */

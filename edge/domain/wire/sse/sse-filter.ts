@@ -13,7 +13,7 @@ const EVENT_MAX_BYTES = 1024 * 1024;
 /** The same for events that have to be seen whole. */
 const WHOLE_EVENT_MAX_BYTES = 4 * 1024 * 1024;
 const NOTHING = new Uint8Array(0);
-/** Work for an event besides that for what is in it, in units: a short one costs more than its bytes. */
+/** Work for an event in addition to its content, in units: a short one costs more than its bytes. */
 const EVENT_UNITS = 128;
 
 export class SseFilter {

@@ -97,7 +97,7 @@ export class ResponseShare {
     return null;
   }
 
-  /** Forgets the oldest response that is kept; false: there is none. */
+  /** Forgets the oldest kept response; false without any. */
   giveUp(): boolean {
     const [oldest] = this.#kept;
     if (oldest === undefined) return false;
