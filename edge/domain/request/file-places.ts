@@ -1,4 +1,5 @@
 /** Where a body has files: their places, or their bytes (docs/rules/routes.md#places-of-files). */
+import type { Steps } from "../../../shared/steps.ts";
 import type { BytePieces, Span } from "../wire/bytes/byte-pieces.ts";
 import { stringStartAt } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
@@ -49,6 +50,10 @@ const PATH = /^(?:[/\\~.]|[^:]*[/\\]\.\.[/\\])/;
 const URL_LIKE = /^[^:/\\]*:/;
 /** Nobody opens a longer path, in bytes, unless it is shorter without the slashes that mean nothing. */
 const PATH_MAX_BYTES = 4_096;
+/** Bytes that are read at once, and those that take a unit. */
+const READ_BYTES = 16 * 1024;
+const BYTES_PER_UNIT = 64;
+const decoder = new TextDecoder();
 /** Bytes in base64, which may begin with a slash. */
 const BASE64 = /^[\w+/=-]*$/;
 /** JPEG, BMP and TIFF: no path begins so. */
@@ -83,12 +88,15 @@ export function fieldPlaceUse(name: string): PlaceUse {
 
 /**
  * Whether a text of so many `bytes` that starts so is a place of the upstream's own, or may be: of a long one the scheme may not
- * have come.
+ * have come. Null: it is one if it has a dot further on, otherwise base64.
  */
-export function isOwnPlace(use: PlaceUse, start: string, bytes: number): boolean {
+export function isOwnPlace(use: PlaceUse, start: string, bytes: number): boolean | null {
   const text = start.replace(DROPPED, "");
   if (bytes > START_BYTES && text.length < OWN_LENGTH) return use !== null;
-  if (use === "path" && isPath(text, bytes) && !isBase64(text)) return true;
+  if (use === "path" && isPath(text, bytes)) {
+    if (!isBase64(text)) return true;
+    if (bytes > PATH_MAX_BYTES) return null;
+  }
   return use === "setting" ? OWN_URL.test(text) : use !== null && OWN.test(text);
 }
 
@@ -101,17 +109,30 @@ function isBase64(start: string): boolean {
   return IMAGE_BYTES.test(start) || start.replace(MORE_SLASHES, "/").length >= BASE64_MIN;
 }
 
-/** Whether a string of a document is such a place. */
-export function isOwnPlaceAt(document: BytePieces, use: PlaceUse, span: Span): boolean {
+/** {@link isOwnPlace} of a string of a document. */
+export function isOwnPlaceAt(document: BytePieces, use: PlaceUse, span: Span): boolean | null {
   if (use === null) return false;
   const first = document.slice(span.start + 1, Math.min(span.start + 1 + WORTH_BYTES, span.end));
   if (use !== "path" && !WORTH.test(String.fromCharCode(...first))) return false;
   return isOwnPlace(use, stringStartAt(document, span, startBytesOf(use)), span.end - span.start);
 }
 
+/** Whether a string of a document has a dot: servers that resolve a path first open one of any length, such as `a/…/../b`. */
+export function* hasDotAt(document: BytePieces, { start, end }: Span): Steps<boolean> {
+  let before = "";
+  for (const part of document.parts(start, end))
+    for (let at = 0; at < part.byteLength; at += READ_BYTES) {
+      const text = before + decoder.decode(part.subarray(at, at + READ_BYTES));
+      if (text.includes(".") || text.includes("\\u")) return true;
+      before = text.slice(-1);
+      yield text.length / BYTES_PER_UNIT;
+    }
+  return false;
+}
+
 /** The start of the value of a form's field. */
 export function placeStartIn(value: Uint8Array, use: PlaceUse): string {
-  return new TextDecoder().decode(value.subarray(0, startBytesOf(use)));
+  return decoder.decode(value.subarray(0, startBytesOf(use)));
 }
 
 function startBytesOf(use: PlaceUse): number {

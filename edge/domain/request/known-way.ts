@@ -42,6 +42,8 @@ export const IDS: ReadonlyMap<string, string> = new Map(
 const OBJECTS: ReadonlySet<string> = new Set(["conversation", "container", "prompt", "audio"]);
 /** What is the client's own, with all that is in it. */
 export const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema", "arguments"]);
+/** Members of items of `input` that say which files and results an answer rests on. */
+const CITED: ReadonlySet<string> = new Set(["annotations", "results"]);
 /** What has such parameters is a tool, or a call of one. */
 const TOOL = /^(?:tool|function)/;
 /** Data of the client's own in which a text may begin like the place of a file. */
@@ -85,6 +87,8 @@ export class KnownWay {
   readonly isInput: boolean;
   /** The member of an item of `input` that it is in; null: none. */
   readonly ofItem: KnownWay | null;
+  /** In what an earlier answer cites, which comes back with it: no server looks that up. */
+  readonly isCited: boolean;
   /** What the `type` in it says; "" if that is given twice. */
   label: string | null = null;
   readonly #isOfRequest: boolean;
@@ -107,6 +111,7 @@ export class KnownWay {
     this.isInput = this.length === 1 ? name === "input" : up?.isInput === true;
     const isMember = up?.isItem === true && !(up.length === 1 && this.isElement);
     this.ofItem = up?.ofItem ?? (isMember ? this : null);
+    this.isCited = up?.isCited === true || (this.ofItem !== null && CITED.has(name));
     this.isOwnData = up !== null && (up.isOwnData || up.#makesOwn(this));
     this.#isOfRequest = up === null || up.#holds;
     this.#holds = this.#isOfRequest && (typeof step === "number" || up === null || isHolder(step));
@@ -123,10 +128,10 @@ export class KnownWay {
 
   /** The field that a text at this place is an id of; `input` for items, null for none. */
   get field(): string | null {
-    const { name, above, isOwnData } = this.leaf;
+    const { name, above, isOwnData, isCited } = this.leaf;
     if (name !== "id") {
       const field = IDS.get(name) ?? null;
-      return field !== null && (CHOSEN.has(field) ? this.leaf.#isOfRequest : !isOwnData) ? field : null;
+      return field !== null && (CHOSEN.has(field) ? this.leaf.#isOfRequest : !isOwnData && !isCited) ? field : null;
     }
     if (this.isElement || isOwnData) return null;
     return OBJECTS.has(above) ? above : this.isInput ? "input" : null;

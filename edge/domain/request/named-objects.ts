@@ -8,7 +8,7 @@ import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
-import { fieldPlaceUse, isOwnPlaceAt, type PlaceUse } from "./file-places.ts";
+import { fieldPlaceUse, hasDotAt, isOwnPlaceAt, type PlaceUse } from "./file-places.ts";
 import { CHOSEN, IDS, type KnownWay, OWN_DATA, wayOf } from "./known-way.ts";
 import { stepsOf } from "./steering-fields.ts";
 
@@ -58,9 +58,9 @@ export function* namedObjects(
     if (isName || count > most || isEmpty(span)) return false;
     if (known.name === "type" && known.up !== null)
       known.up.label = known.up.label === null ? typeAt(document, span) : "";
-    if (known.field === null && !isOwnPlaceAt(document, known.use, span)) return false;
-    count += 1;
-    return true;
+    const isOwn = known.field !== null || isOwnPlaceAt(document, known.use, span);
+    if (isOwn === true) count += 1;
+    return isOwn !== false;
   });
   if (count > most) return null;
   const lookedUp = new Map<string, NamedObject>();
@@ -68,7 +68,7 @@ export function* namedObjects(
   const items: { readonly id: string; readonly item: KnownWay }[] = [];
   for (const { span, known } of places) {
     yield PLACE_UNITS;
-    if (known.field === null && known.isText) continue;
+    if (known.field === null && (known.isText || !(yield* isPlace(document, known, span)))) continue;
     const id = (yield* stringAt(document, span)).slice(0, ID_MAX);
     const field = known.field ?? known.leaf.name;
     if (id === "" || (field.startsWith("skill") && !OWN_SKILL.test(id))) continue;
@@ -84,6 +84,10 @@ export function* namedObjects(
       else others.set(id, { field: "input", isLookedUp: false });
   }
   return new Map([...others, ...lookedUp]);
+}
+
+function* isPlace(document: BytePieces, { use }: KnownWay, span: Span): Steps<boolean> {
+  return isOwnPlaceAt(document, use, span) ?? (yield* hasDotAt(document, span));
 }
 
 /** Those of the items that their upstream looks up, or may: of two equal names nobody knows which one counts. */

@@ -29,6 +29,7 @@ export const MODEL_PLACEHOLDER = Symbol("model");
 
 type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
 
+const DOT = ".".charCodeAt(0);
 /** Smaller pieces are joined to segments of up to this size. */
 const SEGMENT_MAX_BYTES = 64 * 1024;
 
@@ -61,6 +62,7 @@ export class FormReader {
   #part: FormPart | null = null;
   /** What its text may be as the place of a file. */
   #placeUse: PlaceUse = null;
+  #hasDot = false;
   #value: GrowingBytes | null = null;
   #valueBytes = 0;
   #modelBytes: number | null = null;
@@ -119,6 +121,7 @@ export class FormReader {
       else if (!isModel) this.#append(piece.bytes);
       if ((this.#placeUse !== null || isNoted(piece.part)) && this.#valueBytes <= FIELD_MAX_BYTES)
         this.#noteValue(piece.bytes);
+      this.#hasDot ||= this.#placeUse !== null && piece.bytes.includes(DOT);
       this.#valueBytes += piece.bytes.byteLength;
       return;
     }
@@ -162,6 +165,7 @@ export class FormReader {
 
   #begin(part: FormPart): void {
     this.#part = part;
+    this.#hasDot = false;
     this.#placeUse = part.file || this.#namesObjects ? null : placeUseOfField(part.name);
     const fault =
       spellingFault([...this.#names, part.name], this.#deciding) ??
@@ -174,7 +178,7 @@ export class FormReader {
 
   #endPlace(name: string): void {
     const start = placeStartIn(this.#value?.bytes() ?? new Uint8Array(0), this.#placeUse);
-    if (isOwnPlace(this.#placeUse, start, this.#valueBytes)) throw fieldError(idFault(name));
+    if (isOwnPlace(this.#placeUse, start, this.#valueBytes) ?? this.#hasDot) throw fieldError(idFault(name));
   }
 
   /** Handles the complete value of a field; null: it is not text. */
