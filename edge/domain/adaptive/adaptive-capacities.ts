@@ -81,7 +81,7 @@ export class AdaptiveCapacities {
     const change = model.limit.ended({ ...endedCall(row, upstream), inFlight, isAmongOthers }, now(), random);
     if (change === null) return;
     this.#note(name, model, change);
-    // The scheduler asks back for the capacity of what the records state.
+    // The scheduler calls back for the capacity, so pass what the records state.
     changed({ type: "model", name, maxInFlight: model.stated, adaptive: model.bounds }, change);
   }
 
@@ -102,7 +102,7 @@ export class AdaptiveCapacities {
     }));
   }
 
-  /** What is to be stored; null: nothing has changed since. */
+  /** The capacities to store; null if nothing has changed since the last call. */
   takeUnsaved(): readonly KnownCapacity[] | null {
     if (!this.#unsaved) return null;
     this.#unsaved = false;

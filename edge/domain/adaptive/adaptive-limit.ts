@@ -34,7 +34,7 @@ const STEP_MAX = Math.log(1.15);
 const GAIN = 0.5;
 /** A probe goes down: fewer requests for a while cost little, more than the knee delay every first token. */
 const PROBE = -0.09;
-/** Standard errors by which a slope must differ from that of the knee. */
+/** Standard errors by which a slope must differ from the slope of the knee. */
 const SURE_DOWN = 1.5;
 const SURE_UP = 0.5;
 const REFUSED_STEP = Math.log(0.75);
@@ -70,7 +70,7 @@ export class AdaptiveLimit {
   #firstTokenAtMs = 0;
   #ceiling: { readonly limit: number; readonly untilMs: number } | null = null;
 
-  /** `start`: null for none that is known. */
+  /** `start`: the known capacity, or null. */
   constructor(bounds: CapacityBounds, start: number | null, nowMs: number) {
     this.#bounds = bounds;
     this.#ramps = start === null;
@@ -83,14 +83,14 @@ export class AdaptiveLimit {
     return this.#limit;
   }
 
-  /** Takes new bounds; returns the change that they bring, null for none. */
+  /** Takes new bounds. Returns the change that they cause, or null. */
   bound(bounds: CapacityBounds, nowMs: number): CapacityChange | null {
     this.#bounds = bounds;
     this.#base = within(bounds, this.#base);
     return this.#moveTo(this.#base, "bounds", nowMs);
   }
 
-  /** Takes a request that ended; returns the change that it brings, null for none. `random`: in [0, 1). */
+  /** Takes a request that ended. Returns the change that it causes, or null. `random`: in [0, 1). */
   ended(call: EndedCall, nowMs: number, random: () => number): CapacityChange | null {
     const window = this.#window;
     window.add(call, call.inFlight >= this.#limit, nowMs);

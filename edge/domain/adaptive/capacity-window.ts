@@ -120,8 +120,9 @@ export class CapacityWindow {
   }
 
   /**
-   * Whether the upstream refused for its load. Refusals of one tenant, while those of others are served, are of that tenant's own
-   * requests (too large, of a tier without capacity): with them it could take the slots of the others.
+   * Whether the upstream refused because of its load. If it refuses one tenant while it serves others, the cause is that
+   * tenant's own requests (too large, of a tier without capacity). Counting those refusals would let it take the slots of the
+   * others.
    */
   get isRefused(): boolean {
     if (this.#refused < Math.max(1, REFUSED_PART * (this.#refused + this.#served))) return false;

@@ -84,7 +84,7 @@ interface Known {
   /** It ended before its row was written. */
   wasServed: boolean;
   charged: number;
-  /** Until then it is only given up, and what it used may still be charged. */
+  /** Until then it is only given up, and its use may still be charged. */
   lostUntilMs: number;
   /** It was given up while it ran, or its row was written before it came back. */
   isCharged: boolean;
@@ -140,7 +140,7 @@ class History {
     }
   }
 
-  /** Gives up whatever is left, and lets the rows be written. */
+  /** Gives up everything that is left, and lets the rows be written. */
   async finish(): Promise<void> {
     for (const isolate of ISOLATES) for (const entry of this.world.admission.liveOf(isolate)) this.#giveUp(entry);
     await this.pass(ROW_WAITS_MS);

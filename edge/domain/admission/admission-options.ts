@@ -27,6 +27,6 @@ export interface AdmissionOptions {
   readonly changed: () => void;
   /** A request that had to wait has its answer. */
   readonly decided: (entry: AdmissionEntry, answer: Decision | Stale) => void;
-  /** Whether nothing is heard of an isolate: what it gets now may be used by nobody. */
+  /** Whether an isolate is silent: nobody may be there to use what it gets now. */
   readonly isQuiet: (member: string) => boolean;
 }

@@ -30,7 +30,7 @@ export interface AdmissionRequest extends Arrival {
   readonly again?: boolean;
   /** Numbers the admission requests of one isolate: an answer names the one that it answers. */
   readonly ask?: number;
-  /** It gives back what it has: a grant that came too late, or a refusal that it does not take. */
+  /** It returns what it has: a grant that came too late, or a refusal that it does not accept. */
   readonly anew?: boolean;
   /**
    * Skeleton of the usage row as it would be if nothing more came from the request: the Cell completes it with status,
@@ -126,7 +126,7 @@ export interface CacheHit {
 
 /** RPC surface of the Cell object. */
 export interface CellApi {
-  /** A name for this life of the object: what is kept in memory only is of this life. `member`: the isolate that calls. */
+  /** A name for this life of the object: whatever is only in memory belongs to this life. `member`: the calling isolate. */
   life(member: string): Promise<string>;
   /**
    * A row of a request that never asked for a slot. Resolves when it is durable, or only counted, as unauthenticated refusals above
@@ -152,7 +152,7 @@ export interface CellApi {
   stats(): Promise<CellStats>;
   /** Whether the request waits or holds a slot, or may show up again. */
   isEntered(requestId: string): Promise<boolean>;
-  /** How many requests of each model hold a slot; a model of which none does is left out. */
+  /** How many requests of each model hold a slot; models without one are left out. */
   inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]>;
   metrics(): Promise<CellMetrics>;
 }

@@ -9,7 +9,7 @@
 import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
 import { amount, type Of, orAbsent, type RecordOf, record } from "./shapes.ts";
 
-/** What is known of a request before it runs, and is no estimate. Absent, as in what older releases send and store: 0. */
+/** What is known exactly of a request before it runs. Older releases neither send nor store it: absent counts as 0. */
 const COUNTS = {
   /** Taken from the buckets of requests per minute. */
   requests: orAbsent(amount),
@@ -118,7 +118,7 @@ export function isNothing(sum: Sum): boolean {
   return bucketTokens === 0 && termTokens === 0 && sum.nanoUsd === 0 && (sum.requests ?? 0) === 0;
 }
 
-/** What was used, as amounts of every limit. */
+/** The amounts used, for every limit. */
 export function amountsUsed({ tokens, nanoUsd, requests = 0 }: ActualUsage): Amounts {
   return { bucketTokens: tokens, requests, termTokens: tokens, nanoUsd };
 }

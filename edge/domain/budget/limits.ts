@@ -68,20 +68,20 @@ type KeyFacts = Pick<ResolvedKey, "key_id" | "key_name" | "key_prefix" | "budget
 type TenantFacts = Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "budget"> & RateFields;
 type EndUserFacts = Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "end_user_budget">;
 
-/** The limits of a key's hot copy and of its tenant; those of the tenant alone when `key` is null. */
+/** The limits of a key's hot copy and of its tenant; only those of the tenant when `key` is null. */
 export function limitsOf(key: KeyFacts | null, tenant: TenantFacts): BudgetLimits {
   return { tenant: tenantLimits(tenant), key: key === null ? NO_KEY : keyLimits(key) };
 }
 
 /**
- * The name of the budget object for the end users of a tenant. It can be no end user's id, which has a slash after that of the
- * tenant: the ledger has nothing under it.
+ * The name of the budget object for the end users of a tenant. No end user can have it as id, because such an id has a slash
+ * after the tenant's: the ledger has nothing under this name.
  */
 export const endUsersOf = (tenantId: string): string => `${tenantId}:end-users`;
 
 /**
- * The budget of an end user (docs/rules/budgets.md#end-users), which is that of a key whose tenant has no limits; null: nobody is
- * named, or the tenant has none for end users.
+ * The budget of an end user (docs/rules/budgets.md#end-users), in the form of a key whose tenant has no limits; null: the
+ * request names nobody, or the tenant has no budget for end users.
  */
 export function endUserLimitsOf(endUser: string, tenant: EndUserFacts): BudgetLimits | null {
   const term = termLimits(tenant.end_user_budget);
@@ -134,7 +134,7 @@ export function isCapped(term: TermLimits): boolean {
   return term.tokens !== null || term.nanoUsd !== null;
 }
 
-/** The tightest limit of tokens per minute of which a request needs more than it ever holds; null: it can fit. */
+/** The tightest limit of tokens per minute that can never hold what a request needs; null: it can fit. */
 export function exceededQuota(
   limits: BudgetLimits,
   { bucketTokens }: Amounts,
@@ -154,7 +154,7 @@ export function needsLease({ tenant, key }: BudgetLimits): boolean {
   return isBound(tenant) || isBound(key);
 }
 
-/** The amounts that count under the limits: nothing of a rate that has no limit. */
+/** The amounts that count under the limits: rates without a limit count nothing. */
 export function countedBy({ tenant, key }: BudgetLimits, amounts: Amounts): Amounts {
   let counted = amounts;
   for (const rate of RATE_NAMES) {

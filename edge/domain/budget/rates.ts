@@ -1,7 +1,7 @@
 /**
  * The limits per minute that a tenant and each of its keys can have, by what they count
- * (docs/rules/budgets.md#per-minute-buckets). Every limit is a bucket; a request takes from all that bind it at once. What is
- * said of one here is all that the budgets know of it: a further limit is a row of this table.
+ * (docs/rules/budgets.md#per-minute-buckets). Every limit is a bucket; a request takes from all that bind it at once. A row
+ * here is all that the budgets know of a limit: another limit is another row.
  */
 import type { Amounts } from "./amounts.ts";
 import { amount, orAbsent, type RecordOf, type Shape } from "./shapes.ts";
@@ -59,7 +59,7 @@ export function rateLimitsOf(fields: RateFields): RateLimits {
   for (const rate of RATE_NAMES) {
     const { field, limit } = RATES[rate];
     const cap = fields[field] ?? 0;
-    // What is no amount stays, to be refused.
+    // A number that is not an amount stays, to be refused.
     if (cap !== 0) limits[limit] = cap;
   }
   return limits;
@@ -80,7 +80,7 @@ export function byRate<T>(of: (rate: Rate) => T): Readonly<Record<Rate, T>> {
 export class RateGains {
   readonly #owners = new Map<string | null, Record<Rate, number>>();
 
-  /** Adds amounts, `times` over, to the tenant's and to a key's; a null or empty id is none. */
+  /** Adds amounts, `times` over, to the tenant's and to a key's; a null or empty id means no key. */
   add(keyId: string | null, amounts: Amounts, times: 1 | -1): void {
     this.#add(null, amounts, times);
     if (keyId !== null && keyId !== "") this.#add(keyId, amounts, times);

@@ -61,7 +61,7 @@ function holds(world: BudgetSimulation, limits: BudgetLimits): void {
   expect(covers(reserved, { bucketTokens: 0, termTokens: tokens, nanoUsd })).toBe(true);
 }
 
-/** Every counter is what the world knows, nothing is reserved, and the cells have nothing left to say. */
+/** Every counter has the value of the world, nothing is reserved, and the cells have nothing left to report. */
 function restsIn(world: BudgetSimulation, limits: BudgetLimits): void {
   for (const whose of ["tenant", "key"] as const) {
     const { account, reserved } = world.core.read(whose, limits, world.coreMs);

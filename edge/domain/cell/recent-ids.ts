@@ -1,4 +1,4 @@
-/** What is remembered of requests, within bounds. */
+/** What is remembered of requests, in bounded memory. */
 
 /** More requests than can end while a call is on its way. */
 const KEPT = 10_000;

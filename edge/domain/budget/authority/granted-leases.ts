@@ -1,8 +1,7 @@
 /**
- * The leases that the authority of one tenant has granted and that have not come back, by Cell and life of the Cell, and what
- * they reserve of each budget. Nothing comes back by the passing of time alone: the Cell reports what became of a lease, and a
- * life that stops reporting counts as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are
- * of the authority's MonotonicClock.
+ * The outstanding leases of one tenant's authority, by Cell and life of the Cell, and what they reserve of each budget. A lease
+ * never ends by time alone: the Cell reports what became of a lease, and a life that stops reporting counts as spent until the
+ * ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are of the authority's MonotonicClock.
  */
 import { type Amounts, isNothing, larger, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
 import { type BindingLimit, type BudgetReport, LEASE_MAX_MS } from "../messages/rpc.ts";
@@ -38,7 +37,10 @@ const END_GRACE_MS = 5_000;
 const AMPLE_END_GRACE_MS = 15_000;
 /** After this time without a message, a Cell that has only running requests is taken for dead as well. */
 const SILENCE_MS = 15 * 60_000;
-/** The first release, which may come back, reads no other reasons; a refusal for one of those is decided anew after a restart. */
+/**
+ * The first release reads only these reasons, and an operator may return to it. A refusal for another reason is decided again
+ * after a restart.
+ */
 const READ_BY_FIRST_RELEASE: ReadonlySet<BindingLimit> = new Set(["rate", "key", "tenant"]);
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
 const HEARD_WITHIN_MS = SILENCE_MS / 3;
@@ -52,8 +54,8 @@ const UNKNOWN_CELL = "";
 export class GrantedLeases {
   #lives: CellLife[] = [];
   /**
-   * What measures how long a Cell is silent has changed and is not stored. An object without messages is unloaded before its
-   * next alarm, which starts from the disk: what is not there would be measured from the start at every alarm.
+   * The measure of how long a Cell has been silent has changed and is not stored. An object without messages is unloaded before
+   * its next alarm, which starts from the disk. Without the stored value, each alarm would measure from the start.
    */
   unsaved = false;
 
@@ -84,7 +86,7 @@ export class GrantedLeases {
     return new Set(this.#lives.flatMap(({ leases }) => Array.from(leases.values(), ({ pool }) => pool)));
   }
 
-  /** What is out on lease of a key's own budget; null: of the tenant's. */
+  /** What is out on lease of a key's own budget; null: of the tenant's budget. */
   leasedOut(keyId: string | null): Amounts {
     return this.#sum(keyId, unreturned);
   }
@@ -109,8 +111,8 @@ export class GrantedLeases {
   }
 
   /**
-   * Notes a message of a life of a Cell: that life runs, and older lives of the Cell are over. Null: the life itself is
-   * over and forgotten.
+   * Notes a message from a life of a Cell: that life runs, and older lives of the Cell are over. Null: the life itself is over
+   * and forgotten.
    */
   heardFrom(cell: string, life: number, nowMs: number, refill: RefillPools): CellLife | null {
     const newest = this.isNewest({ cell, life });
@@ -148,7 +150,7 @@ export class GrantedLeases {
     return this.#soonest(lossDueMs);
   }
 
-  /** When the oldest lost lease was lost about which the ledger has not been asked; null: there is none. */
+  /** When the oldest lost lease was lost among those that the ledger has not been asked about; null if there is none. */
   oldestLossMs(): number | null {
     return this.#soonest((_, { lostAtMs }) => lostAtMs);
   }
@@ -179,14 +181,14 @@ export class GrantedLeases {
           Object.assign(lease, { released: lease.granted, lostAtMs: null, settled: true });
   }
 
-  /** Forgets what is over, also older lives without outstanding leases; returns the rest, to be stored now. */
+  /** Forgets what is over, including older lives without outstanding leases. Returns the rest, to be stored now. */
   toStore(): readonly StoredLife[] {
     this.unsaved = false;
     const rests = ({ settled, lostAtMs }: GrantedLease) => settled && lostAtMs === null;
     for (const life of this.#lives) {
       life.storedN = life.heardN;
       life.storedHeardMs = life.lastHeardMs;
-      // The Cell may still report what was used of one that the ledger settled.
+      // The Cell may still report the use of a lease that the ledger settled.
       const awaitsWord = (lease: GrantedLease) => lease.settled && lease.answered !== null && this.isNewest(life);
       for (const lease of life.leases.values()) if (isOver(lease) && !awaitsWord(lease)) life.leases.delete(lease.n);
     }
@@ -264,7 +266,7 @@ function restore(life: CellLife, lease: GrantedLease, nowMs: number): void {
   life.awaited.delete(lease.n);
 }
 
-/** A lease of which nothing has been reported yet. */
+/** A lease that nothing has been reported of yet. */
 export function newLease(n: number, pool: string | null, granted: Amounts): GrantedLease {
   const nothing = { released: NO_AMOUNTS, moved: NO_AMOUNTS, used: {}, ended: false };
   return { n, pool, granted, ...nothing, untilMs: null, answered: null, lostAtMs: null, settled: false };
@@ -287,7 +289,7 @@ export function isOvertaken({ leases }: CellLife, pool: string | null, n: number
   return [...leases.values()].some((lease) => lease.answered !== null && lease.pool === pool && lease.n > n);
 }
 
-/** The part of a lease that is neither used nor given back. */
+/** The part of a lease that is neither used nor returned. */
 export function unreturned({ granted, released, moved }: GrantedLease): Amounts {
   return minus(minus(granted, released), moved);
 }

@@ -1,7 +1,7 @@
 /**
- * Applies what a Cell reports of its leases. A report of a lease is always complete, so what is new is its difference to
- * the report before; what was reported before, and what is over, changes nothing. A request that several lives of the Cell
- * report is charged once (charged-requests.ts). Times are of the authority's MonotonicClock.
+ * Applies what a Cell reports of its leases. A report of a lease is always complete, so only its difference to the previous
+ * report counts; repeated reports, and reports of ended leases, change nothing. A request that several lives of the Cell report
+ * is charged once (charged-requests.ts). Times are of the authority's MonotonicClock.
  */
 import {
   type ActualUsage,
@@ -25,7 +25,7 @@ import type { GrantedLease } from "./stored.ts";
 interface LeaseChange {
   /** What comes back to the buckets. */
   readonly gains: RateGains;
-  /** What is to be charged. */
+  /** The amounts to charge. */
   readonly charges: UsedLine[];
 }
 
@@ -38,7 +38,7 @@ export class LeaseReportApplier {
     this.#charged = charged;
   }
 
-  /** Applies a report that is newer than everything heard of this life before; returns what is new in it. */
+  /** Applies a report that is newer than every earlier one of this life; returns what is new in it. */
   apply(life: CellLife, report: BudgetReport, nowMs: number): LeaseChange {
     const change: LeaseChange = { gains: new RateGains(), charges: [] };
     const adopted = new Map<string | null, GrantedLease[]>();
@@ -63,7 +63,7 @@ export class LeaseReportApplier {
     lease.ended ||= word.ended;
     if (lease.settled) {
       if (newlyUsed.length === 0) return;
-      // What it used may be in the ledger's answer already.
+      // The ledger's answer may contain its use already.
       lease.granted = plus(lease.granted, reservedFor(newlyUsed));
       lease.lostAtMs ??= nowMs;
     } else if (request === null || opened === null) {
@@ -151,14 +151,14 @@ function takeVoid(life: CellLife, report: BudgetReport, change: LeaseChange): vo
   }
 }
 
-/** Forgets the leases that the ledger settled and of which the Cell has nothing more to say. */
+/** Forgets the leases that the ledger settled and that the Cell has nothing more to report of. */
 function forgetSettled(life: CellLife, { sequence, open }: BudgetReport): void {
   const known = new Set(open);
   for (const { n, answered, settled, lostAtMs } of life.leases.values())
     if (settled && lostAtMs === null && answered !== null && n < sequence && !known.has(n)) life.leases.delete(n);
 }
 
-/** Records what was used of a lease; returns the part that is new. */
+/** Records the use of a lease; returns the new part. */
 function use(lease: GrantedLease, lines: readonly UsedLine[]): readonly UsedLine[] {
   const newlyUsed: UsedLine[] = [];
   const used: Record<string, ActualUsage> = { ...lease.used };
@@ -173,9 +173,7 @@ function use(lease: GrantedLease, lines: readonly UsedLine[]): readonly UsedLine
   return newlyUsed;
 }
 
-/**
- * What was used, as amounts that would be reserved; nothing of the buckets, which were debited when the lease was granted.
- */
+/** The use, as amounts that would be reserved; nothing of the buckets, which were debited when the lease was granted. */
 function reservedFor(lines: readonly UsedLine[]): Amounts {
   return lines.reduce(
     (sum, { used }) => plus(sum, { bucketTokens: 0, termTokens: used.tokens, nanoUsd: used.nanoUsd }),

@@ -42,9 +42,9 @@ const LEASE = record({
   spare: orAbsent(AMOUNTS),
   /** What the buckets have refilled since it was lost: it does not fill them when it comes back after all. Absent: nothing. */
   forgone: orAbsent(AMOUNTS),
-  /** What its Cell reported as ended or given back. */
+  /** What its Cell reported as ended or returned. */
   released: AMOUNTS,
-  /** What single requests that now have leases of their own had drawn from it. */
+  /** What single requests had drawn from it that now have leases of their own. */
   moved: AMOUNTS,
   /** What was charged for it, by key and period. */
   used: mapOf(USED),
@@ -95,7 +95,7 @@ const TENANT = record({
 });
 export type StoredTenant = Of<typeof TENANT>;
 
-/** For what the ledger has said how much was used: the period, and the revision of the limits that it was asked under. */
+/** What the ledger was asked for when it reported a use: the period, and the revision of the limits. */
 const LEDGER_CHECK = record({ tag: text, rev: integer });
 export type LedgerCheck = Of<typeof LEDGER_CHECK>;
 
@@ -133,7 +133,7 @@ export type StoredCharged = Of<typeof CHARGED>;
 export interface Checkpoint {
   readonly tenant: StoredTenant;
   readonly keys: readonly StoredKey[];
-  /** Ids of keys of which nothing is kept any more. */
+  /** Ids of keys that nothing is kept of any more. */
   readonly forgotten: readonly string[];
   /** Null: unchanged. */
   readonly charged: StoredCharged | null;

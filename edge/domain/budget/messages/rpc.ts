@@ -41,10 +41,10 @@ const USED_LINE = record({
 export type UsedLine = Of<typeof USED_LINE>;
 
 /**
- * A lease that the Cell opened without a lease request. `counted`: unreserved use, of any number of requests. The other
- * kinds are of one request. `adopted`: the request goes on in this life of the Cell, and `granted` is what it drew in an
- * earlier one. `drawn`: the request drew `granted` in this life and the Cell lost contact with it; or it drew nothing and
- * is reported singly. `readmitted`: the request was reported before in this life, and what it used is counted from then on.
+ * A lease that the Cell opened without a lease request. `counted`: unreserved use, of any number of requests. The other kinds
+ * are for one request. `adopted`: the request continues in this life of the Cell, and `granted` is what it drew in an earlier
+ * one. `drawn`: the request drew `granted` in this life and the Cell lost contact with it; or it drew nothing and is reported
+ * singly. `readmitted`: the request was reported before in this life, and what it used is counted from then on.
  */
 const OPENED_LEASE = record({
   as: oneOf("counted", "adopted", "drawn", "readmitted"),
@@ -67,7 +67,7 @@ export const LEASE_REPORT = record({
   n: amount,
   /** Id of a key with caps of its own; null: the tenant's pool. */
   pool: orNull(text),
-  /** Ended reservations and amounts that were given back, in total. */
+  /** Ended reservations and returned amounts, in total. */
   released: AMOUNTS,
   used: listOf(USED_LINE),
   /** Nothing more will be drawn from it; for the lease of one request: the request's end is reported. */
@@ -94,7 +94,7 @@ const REPORT_FIELDS = {
   /** None: objects of older releases expect it, whose alerts a Cell handed on. */
   alertsSeen: listOf(text),
 };
-/** The same without what it says of each lease, but the numbers: a lease with a fault is left out, and the others count. */
+/** The same, with only the numbers of leases: a faulty lease is left out, and the others count. */
 export const REPORT_FRAME = record({ ...REPORT_FIELDS, leases: listOf(record({ n: amount })) });
 export type BudgetReport = RecordOf<typeof REPORT_FIELDS>;
 
@@ -106,7 +106,7 @@ export const REPORT_ANSWER = record({
 });
 export type ReportAnswer = Of<typeof REPORT_ANSWER>;
 
-/** What a lease request asks, besides its report, which is checked by itself. */
+/** What a lease request asks for, except its report, which is checked separately. */
 export const LEASE_QUESTION = record({
   /** A retry repeats the number. */
   n: amount,

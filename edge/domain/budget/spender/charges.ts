@@ -1,6 +1,6 @@
 /**
- * What requests that end are charged: to the lease from which they drew, to a lease of their own when their end may be
- * reported twice, or to a lease without an amount when they drew nothing. Times are of the Cell's MonotonicClock.
+ * Charges requests that end: to the lease from which they drew, to a lease of their own when their end may be reported twice,
+ * or to a lease without an amount when they drew nothing. Times are of the Cell's MonotonicClock.
  */
 import { type ActualUsage, amountsUsed, isNothing, minus, NO_AMOUNTS } from "../amounts.ts";
 import { countedBy, needsLease, poolOf } from "../limits.ts";
@@ -86,8 +86,8 @@ export class Charges {
   }
 
   /**
-   * Adds to a lease what a request used that had drawn `need`. What it used beyond its need is taken from the pool in the same
-   * turn; what the pool does not cover is reported at once.
+   * Adds the use of a request that had drawn `need` to a lease. Use beyond its need is taken from the pool in the same turn;
+   * what the pool does not cover is reported at once.
    */
   #charge(
     lease: HeldLease,

@@ -1,8 +1,8 @@
 /**
- * The leases that one Cell holds of a tenant (what was granted, and what was used, moved and given back of it), and what is
- * still to be reported of them to the authority. A report carries the complete state of every lease whose newest state the
- * authority may lack, so it may be lost, repeated or overtaken. A lease is forgotten once it is over and the authority has
- * stored that. Times are of the Cell's MonotonicClock.
+ * The leases that one Cell holds of a tenant (the amounts granted, used, moved and returned), and what has not been reported to
+ * the authority yet. A report carries the complete state of every lease whose newest state the authority may lack, so it may be
+ * lost, repeated or overtaken. A lease is forgotten once it is over and the authority has stored that. Times are of the Cell's
+ * MonotonicClock.
  */
 import { type ActualUsage, type Amounts, amountsUsed, covers, isNothing, NO_AMOUNTS, plus } from "../amounts.ts";
 import { type BudgetLimits, poolOf } from "../limits.ts";

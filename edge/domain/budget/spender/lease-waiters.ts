@@ -61,7 +61,7 @@ export class LeaseWaiters {
   readonly #typical: TypicalUse;
   readonly #waiters = new Map<string, LeaseWaiter>();
   readonly #expected = new Map<string, LeaseWaiter>();
-  /** Drawn since the last wish; what has ended, as it was used. */
+  /** Drawn since the last request; ended requests count with their real use. */
   #drawn: Amounts = NO_AMOUNTS;
   #wishedAtMs = 0;
   #pieces = FAR_PIECES;
@@ -111,7 +111,7 @@ export class LeaseWaiters {
     return outcomes;
   }
 
-  /** Notes what a request that has ended had drawn, and what it really used. */
+  /** Notes what an ended request had drawn, and what it really used. */
   noteEnd(drawn: Amounts, used: Amounts): void {
     this.#drawn = minus(plus(this.#drawn, used), drawn);
   }
@@ -143,7 +143,7 @@ export class LeaseWaiters {
     return outcomes;
   }
 
-  /** What to request under the limits for a request that needs `piece`; the rate is counted anew from here on. */
+  /** What to request under the limits for a request that needs `piece`; the rate is counted afresh from here on. */
   wish(limits: BudgetLimits, piece: Amounts, nowMs: number): Amounts {
     const all = plus(sumOfFirst(this.#waiters.values()), sumOfFirst(this.#expected.values()));
     const elapsedMs = Math.max(RATE_OVER_AT_LEAST_MS, nowMs - this.#wishedAtMs);

@@ -17,7 +17,7 @@ export type ReservationVerdict =
   | {
       readonly kind: "unavailable";
       readonly code: "budget_check_failed" | "key_budget_check_failed";
-      /** It goes on unchecked (GATEWAY_FAIL_OPEN). */
+      /** It continues unchecked (GATEWAY_FAIL_OPEN). */
       readonly isAdmitted: boolean;
     }
   /** Its amounts or limits are invalid (docs/rules/budgets.md#amounts): refused also where GATEWAY_FAIL_OPEN is on. */
