@@ -111,7 +111,7 @@ export function untranslatable(
   });
 }
 
-/** The elements of a list in a request; null has none. Throws for anything else, because it would be lost. */
+/** The elements of a list in a request; null counts as an empty list. Throws for any other value, because it would be lost. */
 export function listAt(dialect: ClientApi, at: string, value: unknown, fix = "use a list"): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (value === undefined || value === null) return [];

@@ -20,7 +20,7 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A number of tokens; undefined for what cannot be one. */
+/** A number of tokens; undefined if the value cannot be one. */
 export function countOf(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }

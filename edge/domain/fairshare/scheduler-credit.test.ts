@@ -17,7 +17,7 @@ interface LoopRequest {
   readonly admissionWeight?: number;
   readonly modelCap?: number;
   readonly costTokens?: number;
-  /** What it uses; by default its estimate. */
+  /** Its real use; by default its estimate. */
   readonly actualTokens?: number;
   /** Leaves its queue, or gives its slot back unused, this long after its arrival. */
   readonly cancelledMs?: number;
@@ -51,7 +51,7 @@ class LoopCell {
     this.#scheduler = createScheduler({ algorithm, maxInFlight: slots });
   }
 
-  /** Opens requests, each of which is followed by another one as soon as it ends. */
+  /** Opens requests; each is followed by another one as soon as it ends. */
   loops(count: number, open: LoopRequest): void {
     for (let at = 0; at < count; at += 1) this.request(open, true);
   }

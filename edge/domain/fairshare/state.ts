@@ -84,12 +84,13 @@ export interface TenantState {
   /** Requests that wait, deferred ones included. */
   queued: number;
   /**
-   * Of those, the requests whose records are being read again: they keep their places and cannot be granted. Those of isolates
-   * that are not heard are not counted.
+   * Of those, the requests whose records are being read again: they keep their places and cannot be granted. Requests of silent
+   * isolates are not counted.
    */
   deferred: number;
   /**
-   * Nothing of it is granted until one of its deferred requests is back, because as many are deferred as it could have slots.
+   * No request of it is granted until one of its deferred requests is back, because as many are deferred as it could have
+   * slots.
    */
   passedOver: boolean;
   /** The score at the shared bottleneck, in this busy period. */
@@ -136,7 +137,7 @@ export function waiterQueue(): WaiterQueue {
   return new IndexedHeap<Waiter>((a, b) => a.order - b.order);
 }
 
-/** The arrival order of the oldest waiting request; infinite when there is none. */
+/** The arrival order of the oldest waiting request; Infinity if none waits. */
 export function oldestOrder(waiters: WaiterQueue): number {
   return waiters.peek()?.order ?? Number.POSITIVE_INFINITY;
 }

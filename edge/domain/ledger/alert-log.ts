@@ -121,7 +121,7 @@ interface AlertOffer {
   readonly alerts: readonly AlertEvent[];
 }
 
-/** What is sent to the control service next. */
+/** The alerts to send to the control service next. */
 export function offerAlerts(index: AlertIndex): AlertOffer {
   const batch = index.waiting.slice(0, ALERTS_PER_BATCH);
   const through = batch.at(-1)?.sequence ?? 0;

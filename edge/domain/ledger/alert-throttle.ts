@@ -20,7 +20,7 @@ export interface CountedIssue {
 interface Known {
   /** When it left last, epoch ms. */
   readonly leftMs: number;
-  /** What was raised since then: the last issue, and how often. */
+  /** Alerts raised since then: the last issue, and how often. */
   waiting: CountedIssue | null;
 }
 
@@ -72,7 +72,7 @@ export class AlertThrottle {
     this.#known.set(key, { leftMs: nowMs, waiting: null });
   }
 
-  /** Forgets the oldest issue when there are too many; what was counted of it leaves. */
+  /** Forgets the oldest issue when there are too many, with its counts. */
   #forgetOldest(): readonly CountedIssue[] {
     if (this.#known.size <= ISSUES_MAX) return [];
     const [oldest] = this.#known;

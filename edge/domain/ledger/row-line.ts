@@ -25,7 +25,7 @@ export function spanLine(requestId: string, span: SpanRecord): string {
   return JSON.stringify({ request_id: requestId, ...columns, ...texts });
 }
 
-/** The request of a row's line; empty for a line that has none. */
+/** The request of a row's line; empty if the line has none. */
 export function requestIdOf(line: string): string {
   return /"request_id":"([0-9a-f-]{36})"/.exec(line)?.[1] ?? "";
 }

@@ -29,8 +29,8 @@ class TestStore {
 }
 
 /**
- * One attempt at the first range that is left, as the shell does it: what was refused although the store has it was taken
- * by an attempt whose answer was lost.
+ * One attempt at the first remaining range, as the shell does it. If rows were refused although the store has them, an attempt
+ * whose answer was lost had inserted them.
  */
 function send(plan: SendPlan, store: TestStore, refuses: ReadonlySet<number>): SendPlan {
   const range = plan.left[0];

@@ -19,7 +19,7 @@ export interface RowRange {
   readonly to: number;
 }
 
-/** Kept on disk once a part of it cannot be computed again: what is skipped, halved or refused. */
+/** Kept on disk once a part of it cannot be computed again: the skipped, halved or refused ranges. */
 export interface SendPlan {
   readonly segment: number;
   readonly rows: number;
@@ -74,8 +74,8 @@ export function rangeName({ segment, rows }: SendPlan, { from, to }: RowRange): 
 }
 
 /**
- * How many dead letters have to be deleted, oldest first, so that the refused rows of a plan fit. Null: none may be
- * deleted, because the store took nothing of this segment; then the store is failing, and the segment waits.
+ * How many dead letters to delete, oldest first, so that the refused rows of a plan fit. Null: none may be deleted, because the
+ * store took nothing of this segment; then the store is failing, and the segment waits.
  */
 export function deadLetterRoom(
   deadLetters: readonly number[],

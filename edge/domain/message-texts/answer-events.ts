@@ -11,7 +11,7 @@ import { type AnswerParts, type AnswerText, answerParts, isDelta } from "./answe
 const ID_MAX = 256;
 /** The end of a type tells what an event ends; a type may be as long as its event. */
 const END_MAX = 16;
-/** Of no more choices it is known that they have ended before their stream has. */
+/** Only for this many choices is it known that they ended before their stream did. */
 const CHOICES_MAX = 4_096;
 /** Work for a text, in units. */
 const TEXT_UNITS = 64;
@@ -24,7 +24,7 @@ const EARLIER_NAME = /^response\.(?=(?:text|audio_transcript)\.delta$)/;
 interface AnswerEvent {
   /** The lines that are no data, such as `event:`; stray ones stand among them. */
   readonly fields: readonly string[];
-  /** The data as it came; null: the event has none. */
+  /** The data as it came; null if the event has none. */
   readonly data: string | null;
   /** The parsed data; undefined: it is not JSON. */
   readonly value: unknown;
@@ -61,7 +61,7 @@ export interface Fragment extends AnswerText {
   readonly owner: TextOwner;
 }
 
-/** What tells a text from the others: it is far longer than a short piece, so it is made for one fragment after another. */
+/** A key that distinguishes the text from others. It is far longer than a short piece: build it for one fragment at a time. */
 export function keyOf({ owner: { choice, type, item, ids }, place }: Fragment): string {
   return JSON.stringify([...(choice === null ? [type, item, ...ids] : []), ...place]);
 }
@@ -69,7 +69,7 @@ export function keyOf({ owner: { choice, type, item, ids }, place }: Fragment): 
 /** What a text belongs to: a choice, or a part of an item of output. */
 interface TextOwner {
   readonly choice: number | null;
-  /** The type of the events that bring it; null: it has none, or is a choice's. */
+  /** The type of the events that carry it; null: it has none, or belongs to a choice. */
   readonly type: string | null;
   /** The item of output that it names, where clients read that. */
   readonly item: string | number | null;
@@ -80,7 +80,7 @@ interface TextOwner {
 export interface EventParts extends AnswerParts {
   /** Its texts that continue earlier ones. */
   readonly fragments: readonly Fragment[];
-  /** Its texts that stand for themselves: a text that is complete, or the beginning of one. */
+  /** Its separate texts: a text that is complete, or the start of one. */
   readonly wholes: readonly AnswerText[];
   /** Whether a text of this owner ends with the event; none of its pieces comes later. Null: the event ends none. */
   readonly ends: ((owner: TextOwner) => boolean) | null;
@@ -101,7 +101,7 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const wholes: AnswerText[] = [];
   for (const found of parts.texts) {
     yield TEXT_UNITS;
-    // of an event with choices clients read nothing else
+    // clients read nothing else of an event with choices
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
     if (found.ofValue || found.alone || isSigned(found) || (isWhole && choice === null)) wholes.push(found);
     else {

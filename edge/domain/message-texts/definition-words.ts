@@ -1,7 +1,7 @@
 /**
- * The words that the definitions of a request consist of besides its client's own text: names of JSON Schema, and of the
- * tools and answer formats of the protocols (docs/rules/guardrails.md#where-it-looks). They are no text: a policy that bans
- * one of them must not make every schema unusable. Whatever else stands in a definition is examined.
+ * The words of a request's definitions that are not the client's own text: names of JSON Schema, and of the tools and answer
+ * formats of the protocols (docs/rules/guardrails.md#where-it-looks). They are no text: a policy that bans one of them must not
+ * make every schema unusable. Everything else in a definition is examined.
  */
 
 const NAMES: ReadonlySet<string> = new Set(

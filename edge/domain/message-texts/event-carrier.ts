@@ -1,7 +1,6 @@
 /**
- * Events that carry one piece of a text and nothing else, like the event in which the text began: what was held back of a
- * text comes in them (docs/rules/guardrails.md#actions). An event is kept once for all its texts, and what is kept of it is
- * short, however large it is.
+ * Events that carry one piece of a text and nothing else, like the event in which the text started: they deliver held-back text
+ * (docs/rules/guardrails.md#actions). An event is kept once for all its texts, in a short form, however large it is.
  */
 import { atOnce, type Steps } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
@@ -12,7 +11,7 @@ import { answerParts } from "./answer-texts.ts";
 const KEPT_MAX = 2_048;
 /** Of a longer event only its members at the top that are no objects are kept, as JSON. */
 const WHOLE_MAX = 16 * 1024;
-/** A longer name of an event is none that a client knows. */
+/** No client knows a longer event name. */
 const FIELD_MAX = 256;
 
 /** Work for a text, in units. */
@@ -23,7 +22,7 @@ const PLACEHOLDER = "-";
 
 type Place = readonly (string | number)[];
 
-/** What is to be told of one text. */
+/** One text and its pieces to send. */
 export interface Piece {
   readonly place: Place;
   readonly text: string;

@@ -1,6 +1,6 @@
 /**
- * The lines of what is neither an event stream nor a JSON document. Clients that read line by line find JSON in them, also
- * behind blanks, a record separator or a field name that no event has (docs/rules/guardrails.md#failures).
+ * The lines of a body that is neither an event stream nor a JSON document. Clients that read line by line find JSON in them,
+ * also after blanks, a record separator or a field name that no event has (docs/rules/guardrails.md#failures).
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";

@@ -1,4 +1,4 @@
-/** Redaction of texts that are complete: of a document, and of what is read as one text (docs/rules/guardrails.md#actions). */
+/** Redaction of complete texts: in a document, and in a body that is read as one text (docs/rules/guardrails.md#actions). */
 import { REDACTED } from "../../../shared/guardrails/replacements.ts";
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
@@ -57,7 +57,7 @@ export function* redactUnmarked(scan: TextScan, tally: RedactionTally, text: str
   return tally.total === before ? text : redacted + text.slice(core.length);
 }
 
-/** JSON of which the value is one text. */
+/** JSON whose value is one text. */
 export function* redactString(
   scan: TextScan,
   tally: RedactionTally,
@@ -80,7 +80,7 @@ export function* redactJson(
   const changed = [
     yield* dropPieces(parts),
     yield* redactEach(scan, tally, parts.texts, value, take, room),
-    // written again, each name is there once
+    // rewritten, so each name occurs once
     yield* hasRepeatedName(json, value),
   ];
   return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(value, take)) : json;
@@ -119,7 +119,7 @@ export function* redactEach(
       const { holder, name, text, ofValue } = parts[at] as AnswerText;
       if (redacted === text) continue;
       holder[name] = (ofValue ? yield* parsedInSteps(redacted) : undefined) ?? redacted;
-      // it would not fit, and servers refuse such a thought, while one without is left out
+      // the signature would not fit, and servers refuse such a thought; a thought without one is left out
       if (name === "thinking" && typeof holder["signature"] === "string") holder["signature"] = "";
       unseal(document, parts[at] as AnswerText);
       changed = true;

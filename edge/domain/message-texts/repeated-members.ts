@@ -7,7 +7,7 @@ import type { KnownPath } from "./known-path.ts";
 export class RepeatedMembers {
   /** The member that stood last at a depth under a name. */
   readonly #latest = new Map<string, string>();
-  /** Where a member begins again, for the first time and for the last. */
+  /** Where a member starts again, for the first time and for the last. */
   readonly #again = new Map<string, { readonly first: number; readonly last: number }>();
 
   get isEmpty(): boolean {

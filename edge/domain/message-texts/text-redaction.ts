@@ -29,7 +29,7 @@ export interface TextRedaction {
   push(text: string): string;
   /** Returns the rest. Called once, at the end. */
   finish(): string;
-  /** The memory that is taken for what is held back. */
+  /** The memory in use for held-back text. */
   readonly bytes: number;
 }
 
@@ -46,12 +46,12 @@ export function redactPlain(scan: TextScan, tally: RedactionTally): TextRedactio
 }
 
 /**
- * The redaction of plain text that goes on after its end: some servers end a text with each of its pieces. The client has the end of
- * what came before, so that of a match over the border only the part behind it is replaced.
+ * The redaction of plain text that continues after its end: some servers end a text with each of its pieces. The client already
+ * has the end of the earlier text, so only the part of a match after the border is replaced.
  */
 export class ContinuedRedaction implements TextRedaction {
   readonly #redaction: TextRedaction;
-  /** What the client has of what is released next. */
+  /** The part of the next release that the client already has. */
   #sent: string;
   #rest = "";
 
@@ -71,7 +71,7 @@ export class ContinuedRedaction implements TextRedaction {
     return this.#unsent(this.#rest);
   }
 
-  /** The rest, with what of it the client had before the last piece. */
+  /** The rest, with the part that the client had before the last piece. */
   get rest(): string {
     return this.#rest;
   }
@@ -93,11 +93,11 @@ export class ContinuedRedaction implements TextRedaction {
 const BETWEEN = /[\s{}[\],:truefalsnNIiy]/;
 const IN_NUMBER = /[-+.\deE]/;
 const BLANK = /\s/;
-/** How a JSON text begins; a bare number, or a sentence, is redacted as plain text. */
+/** How a JSON text starts; a bare number, or a sentence, is redacted as plain text. */
 const BEGINS_JSON = /[{["]/;
-/** A number with blanks after it that is longer is none. */
+/** A longer number with blanks after it does not count. */
 const NUMBER_MAX = 4096;
-/** Characters of arguments that are searched for numbers at once, and those of the longest number that is personal data. */
+/** Characters of arguments that are searched for numbers at once, and the longest number that is personal data. */
 const NUMBERS_PART = 16 * 1024;
 const CODE_LENGTH_MAX = 64;
 /** Work for a value, in units. */
@@ -107,8 +107,8 @@ const ESCAPE_LENGTH = 2;
 const CODE_ESCAPE_LENGTH = 6;
 
 /**
- * The redaction of JSON text: every string is decoded and redacted as a text of its own, a number that matches becomes a
- * string. Text that turns out not to be JSON is redacted as plain text from there on.
+ * The redaction of JSON text: every string is decoded and redacted separately, and a matching number becomes a string. Text
+ * that turns out not to be JSON is redacted as plain text from there on.
  */
 export class ArgumentsRedaction implements TextRedaction {
   readonly #scan: TextScan;
@@ -120,7 +120,7 @@ export class ArgumentsRedaction implements TextRedaction {
   #inString = false;
   /** Strings, numbers and escapes since it was asked for them: each costs as much as many characters. */
   #ended = 0;
-  /** The beginning of an escape. */
+  /** The start of an escape. */
   #escape = "";
   /** A number, and the blanks after it. */
   #number = "";
@@ -238,8 +238,8 @@ export class ArgumentsRedaction implements TextRedaction {
 }
 
 /**
- * The texts of complete arguments: the strings and numbers in them, or the whole when they are not JSON (`value` undefined),
- * with its escapes undone as well: other readers may take it for JSON.
+ * The texts of complete arguments: the strings and numbers in them. If they are not JSON (`value` undefined), the whole text,
+ * and also with its escapes undone: other readers may take it for JSON.
  */
 export function* argumentTexts(json: string, value: unknown): Steps<readonly string[]> {
   if (value === undefined && json.includes("\\")) return [json, yield* unescaped(json)];
@@ -296,7 +296,7 @@ function decodedEscape(given: string): string {
   }
 }
 
-/** The text as it stands in a JSON string. */
+/** The text as written in a JSON string. */
 function encoded(text: string): string {
   return text === "" ? "" : JSON.stringify(text).slice(1, -1);
 }

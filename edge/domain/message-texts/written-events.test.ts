@@ -1,6 +1,6 @@
 /**
- * What redaction writes of an event, and what is gathered of it, is bounded by the event (docs/rules/guardrails.md#actions): nothing
- * that it says once is told with each of its texts. Bytes and units are counted, never time.
+ * What redaction writes of an event, and what is gathered of it, is bounded by the event (docs/rules/guardrails.md#actions):
+ * nothing that the event contains once is repeated with each of its texts. Bytes and units are counted, never time.
  */
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";

@@ -24,7 +24,7 @@ interface Item {
   text: string;
   /** Its place in the output, once it is open. */
   index: number | null;
-  /** What it is when it is over. */
+  /** The item when it is complete. */
   done: JsonObject | null;
 }
 
@@ -33,7 +33,7 @@ export class OutputItems {
   readonly #clientTools: ReadonlyMap<string, ClientTool>;
   readonly #opened: Item[] = [];
   readonly #calls = new Map<number, Item>();
-  /** What has come of the arguments of calls, and no event has told of yet. */
+  /** The arguments of calls received so far that no event has carried yet. */
   readonly #newInputs = new Map<Item, string>();
   #said: Item | null = null;
   #characters = 0;
@@ -229,7 +229,7 @@ function itemOf(kind: Item["kind"]): Item {
   return { kind, callId: "", name: "", text: "", index: null, done: null };
 }
 
-/** How the part of an item is told of. */
+/** The events of a part of an item. */
 interface PartEvents {
   readonly part: (text: string) => JsonObject;
   readonly added: JsonObject;

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../wire/json/document.ts";
 import { listAt, untranslatable } from "../lost-fields.ts";
 import { given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
-/** The longest name of a function, with that of its namespace, which is written once for each of its tools. */
+/** The longest name of a function, including its namespace, which is written once for each of its tools. */
 const NAME_MAX_CHARACTERS = 128;
 /** The only argument of a function that stands for a tool whose input is a text. */
 export const TEXT_ARGUMENT = "input";
@@ -74,7 +74,7 @@ function plainFunction({ name, description, parameters, strict }: JsonObject): J
   return given({ name, description, parameters, strict });
 }
 
-/** A chat completion has no grammar for a tool's input, so the model is told of it. */
+/** A chat completion has no grammar for a tool's input, so the grammar goes into the tool's description. */
 function textFunction({ name, description, format }: JsonObject): JsonObject {
   const { type, syntax, definition } = objectOf(format);
   const told = type === "grammar" ? `The input follows this ${textOf(syntax)} grammar:\n${textOf(definition)}` : "";

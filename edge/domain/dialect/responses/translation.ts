@@ -51,7 +51,7 @@ function inWordsOfResponses(error: unknown): unknown {
   return new GatewayError(error.code, { param: named, complaint: message.replace(at, named) });
 }
 
-/** The events of the first translation are those of the second one's upstream. */
+/** The events of the first translation are the upstream's events of the second one. */
 class JoinedStream implements StreamTranslation {
   readonly #first: StreamTranslation;
   readonly #second: ResponsesStream;

@@ -16,7 +16,7 @@ const REASONS = {
 };
 const TIERS = { standard: "default", priority: "priority" };
 
-/** Throws `upstream_failed` for what is no message. */
+/** Throws `upstream_failed` if it is not a message. */
 export function* chatAnswer(message: JsonObject, createdSecs: number, take?: TakeBytes): Steps<JsonObject> {
   const { content, stop_reason, stop_details, usage } = message;
   if (!Array.isArray(content)) throw new GatewayError("upstream_failed", { cause: "the answer has no content" });

@@ -68,7 +68,7 @@ function* callOf({ id, name, input }: JsonObject, take?: TakeBytes): Steps<JsonO
   return { id, type: "function", function: { name, arguments: written } };
 }
 
-/** `shown` gets what is not text. */
+/** `shown` receives the parts that are not text. */
 function* resultOf(result: JsonObject, at: string, shown: JsonObject[]): Steps<JsonObject> {
   const { tool_use_id, content, is_error } = result;
   const texts: string[] = [];

@@ -23,7 +23,7 @@ export const MESSAGE_CALLS_MAX = 256;
 export const ID_MAX_CHARACTERS = 64;
 const TIERS = { default: "standard", priority: "priority" };
 
-/** Throws `upstream_failed` for what is no completion. */
+/** Throws `upstream_failed` if it is not a completion. */
 export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
   const choice = elementsOf(completion["choices"]).find((one) => (objectOf(one)["index"] ?? 0) === 0);
   if (!isJsonObject(choice)) throw new GatewayError("upstream_failed", { cause: "the answer has no choice" });

@@ -45,7 +45,7 @@ export class BlockQueue {
     return this.#keptCharacters;
   }
 
-  /** Why no message can have these blocks: what is returned after it is of no use. */
+  /** Why no message can have these blocks: if set, ignore everything returned afterwards. */
   get fault(): string | null {
     return this.#fault;
   }
@@ -119,7 +119,7 @@ export class BlockQueue {
     return events;
   }
 
-  /** Starts a block unless it has been, and sends what is kept of it. */
+  /** Starts a block unless it has started, and sends what is kept of it. */
   #open(block: Block): readonly JsonObject[] {
     const events: JsonObject[] = [];
     if (block.index === null) {
