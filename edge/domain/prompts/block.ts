@@ -74,7 +74,7 @@ export function inOrder(blocks: readonly Block[]): readonly Block[] {
   return [...blocks].sort(byPlace);
 }
 
-/** The texts with what their blocks have become. Blocks of a text do not overlap. */
+/** The texts with the new contents of their blocks. Blocks of a text do not overlap. */
 export function withBlocks(texts: readonly string[], blocks: readonly Block[]): readonly string[] {
   const pieces = texts.map((): string[] => []);
   const done = texts.map(() => 0);
@@ -107,7 +107,7 @@ function* stretchesOf(text: string): Steps<readonly Stretch[]> {
 
 /** The body of a code fence: its fences are no part of it. */
 interface Fence extends Stretch {
-  /** Where the line of the opening fence begins. */
+  /** Where the line of the opening fence starts. */
   readonly opened: number;
   /** Where the line of the closing fence ends. */
   readonly closed: number;
@@ -151,11 +151,11 @@ function* fenceBody(
   return { start, end, kind: isJson ? "json" : "code" };
 }
 
-/** Stretches outside of fences: JSON values that begin and end with a line, and what is between them. */
+/** Stretches outside fences: JSON values that start and end with a line, and the text between them. */
 function* plainStretches(text: string, from: number, to: number): Steps<readonly Stretch[]> {
   const stretches: Stretch[] = [];
   let rest = from;
-  // what is read in vain is bounded, so that a text of brackets costs no more than its length
+  // wasted reading is bounded, so a text of brackets costs no more than its length
   let [allowance, vain] = [2 * (to - from), 0];
   for (const { start, end } of linesOf(text.slice(from, to))) {
     yield LINE_UNITS;

@@ -23,7 +23,7 @@ interface CompressionLimits {
 
 type Scores = readonly (readonly number[])[];
 
-/** The steps to run, with what they need from the outside; null: the step is left out. */
+/** The steps to run, with their external dependencies; null: the step is left out. */
 export interface CompressionSteps {
   /** Does work of any length. */
   readonly inTurns: <T>(work: Steps<T>) => Promise<T>;

@@ -57,7 +57,7 @@ export function describeRequest(image: NonNullable<ImagePart["image"]>, prompt: 
   return { messages: [{ role: "user", content }], temperature: 0.2 };
 }
 
-/** The description in an answer to {@link describeRequest}; null: there is none. */
+/** The description in an answer to {@link describeRequest}; null if there is none. */
 export function descriptionIn(completion: unknown): string | null {
   const choices: unknown = jsonObjectOf(completion)?.["choices"];
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;

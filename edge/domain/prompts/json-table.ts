@@ -1,6 +1,6 @@
 /**
  * JSON in fewer characters, without changing a value (docs/rules/compression.md#json): arrays of objects become tables,
- * whitespace goes. What it writes is read again and compared before it is used; scalars are copied as they were written.
+ * whitespace goes. The result is read back and compared before it is used; scalars are copied as they were written.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { type JsonNode, NODE_UNITS, readJsonTree, sameTree } from "./json-tree.ts";
@@ -40,7 +40,7 @@ export function* reconstructJson(compacted: string): Steps<string | null> {
 
 class TreeWriter {
   readonly #tables: boolean;
-  /** Tables that have a number, which is their place here from 1, in the order in which they are written. */
+  /** Numbered tables, in the order in which they are written. The number is the position here, from 1. */
   readonly #blocks: Table[] = [];
 
   constructor(tables: boolean) {

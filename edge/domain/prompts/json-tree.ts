@@ -13,7 +13,7 @@ export type JsonNode =
   | { readonly kind: "array"; readonly items: readonly JsonNode[] }
   | { readonly kind: "object"; readonly members: ReadonlyMap<string, JsonNode> };
 
-/** The value that a `@<k>` in a compacted text stands for; undefined: there is none. */
+/** The value that a `@<k>` in a compacted text stands for; undefined if there is none. */
 type BlockReference = (block: number) => JsonNode | undefined;
 
 /** A deeper value is not read: writing it again takes a stack frame per level. */
@@ -28,7 +28,7 @@ const REFERENCE = /@([1-9]\d{0,6})/y;
 const KEYWORDS = ["true", "false", "null"] as const;
 const SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** Where reading stopped, and the value in front of it; null: no value that can be compacted begins there. */
+/** Where reading stopped, and the value in front of it; null: no value that can be compacted starts there. */
 interface ReadNode {
   readonly node: JsonNode | null;
   /** Offset in UTF-16 units. */
@@ -44,7 +44,7 @@ export function* readJsonTree(text: string, reference?: BlockReference): Steps<J
   return node !== null && skipSpace(text, end) === text.length ? node : null;
 }
 
-/** The JSON value that begins at `start`, after whitespace, by the rules of {@link readJsonTree}. Never throws. */
+/** The JSON value that starts at `start`, after whitespace, by the rules of {@link readJsonTree}. Never throws. */
 export function* readJsonPrefix(text: string, start: number, reference?: BlockReference): Steps<ReadNode> {
   const reader = new TreeReader(text, start, reference);
   try {
@@ -189,7 +189,7 @@ function skipSpace(text: string, start: number): number {
   return at;
 }
 
-/** Whether an odd number of backslashes stands in front of the quote. */
+/** Whether an odd number of backslashes precedes the quote. */
 function isEscaped(text: string, quote: number): boolean {
   let at = quote;
   while (text[at - 1] === "\\") at -= 1;

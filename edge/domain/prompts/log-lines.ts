@@ -10,7 +10,7 @@ import { OMITTED } from "./sentences.ts";
 const SAME_LINES_MAX = 3;
 /** A longer line stays. */
 const LINE_MAX = HASHED_MAX;
-/** A line with one of these words stays, whatever it repeats. */
+/** A line with one of these words stays, even if it repeats another. */
 const KEPT = /error|warn|fatal|panic|exception/i;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const WORD = /[0-9A-Za-z]+/g;

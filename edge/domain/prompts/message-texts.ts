@@ -1,7 +1,7 @@
 /**
  * The texts of a chat request that compression may change, and the request with other texts in their place
- * (docs/rules/compression.md#texts-that-are-never-touched). Messages are a client's: whatever has not the expected shape is
- * left as it is.
+ * (docs/rules/compression.md#texts-that-are-never-touched). Messages come from a client: anything without the expected shape
+ * stays unchanged.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { tokensOf } from "./block.ts";

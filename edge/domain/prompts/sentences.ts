@@ -25,7 +25,7 @@ const ENDS = new Set([".", "!", "?", "…"]);
 const WIDE_ENDS = new Set(["。", "！", "？"]);
 /** White space, and what ends a sentence. */
 const NOT_INNER = /[ \n\t\r\u00a0.!?…。！？]/g;
-/** Begins a list item or a heading. */
+/** Starts a list item or a heading. */
 const ITEM = /^(?:[-*•]|\d{1,3}[.)]|#{1,6})[ \t]/;
 const ABBREVIATIONS = new Set([
   "mr",
@@ -44,7 +44,7 @@ const ABBREVIATIONS = new Set([
 ]);
 const CLOSERS = new Set(['"', "'", ")", "]", "”", "’", "»"]);
 
-/** The words of the question, in lower case: those of at least four letters. */
+/** The words of the question with at least four letters, in lower case. */
 export function queryTerms(question: string): ReadonlySet<string> {
   return new Set(wordsOf(question.slice(-WORDS_CHARS_MAX)));
 }
@@ -100,7 +100,7 @@ function runEnd(text: string, start: number, belongs: (character: string) => boo
   return end;
 }
 
-/** Whether this whitespace has a blank line, or a list item or heading begins behind it. */
+/** Whether this whitespace has a blank line, or a list item or heading starts after it. */
 function isParagraphEnd(text: string, start: number, end: number): boolean {
   const [, feeds, ...more] = text.slice(start, end).split("\n", 3);
   if (feeds === undefined) return false;

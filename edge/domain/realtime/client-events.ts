@@ -68,7 +68,7 @@ function isReference(item: unknown): boolean {
   return typeof type === "string" ? /reference/i.test(type) : content === undefined;
 }
 
-/** The event without the objects that are read; null: nothing else in it is. */
+/** The event without the objects that are read; null if nothing else is in it. */
 export function besideRead({ item: _1, session: _2, response: _3, ...rest }: RealtimeEvent): JsonObject | null {
   return Object.keys(rest).every((name) => UNREAD.has(name) && !isComposed(rest[name])) ? null : rest;
 }

@@ -16,7 +16,7 @@ const VALUE = /^[ -~]{1,128}$/;
 const SHOWN_MAX = 64;
 const END_USER_MAX = 256;
 
-/** The tags as a row has them, `a=b,c=d` in the order of their names, "" without any; or what is wrong with the header. */
+/** The tags as a row has them, `a=b,c=d` sorted by name, "" without any; or the fault of the header. */
 export function readTags(header: string | null): string | FieldFault {
   if (header === null) return "";
   const fault = (message: string): FieldFault => ({ param: TAGS_HEADER, message: `${TAGS_HEADER} ${message}` });

@@ -42,7 +42,7 @@ export class HeldBody {
   valuesBytes = 0;
   isComplete = false;
   /**
-   * What it waits for, and since when only other tenants keep it waiting, or the oldest waiting body of its tenant (null: it
+   * What it waits for, and since when only other tenants keep it or the oldest waiting body of its tenant waiting (null: it
    * waits for its own tenant's share). Null: it does not wait.
    */
   waiting: (WantedMemory & { readonly othersSinceMs: number | null }) | null = null;
@@ -87,7 +87,7 @@ export class BodyMemoryShares {
     return body;
   }
 
-  /** Counts received bytes, or those of values. False: there is no memory for them, and the body waits. */
+  /** Counts received bytes, or bytes of values. False: there is no memory for them, and the body waits. */
   take(body: HeldBody, bytes: number, nowMs: number, isForValues = false): boolean {
     const wanted = { bytes, isForValues };
     const granted = this.#shareFor(body, wanted, nowMs);
@@ -168,7 +168,7 @@ export class BodyMemoryShares {
     return isAlone || body.mayExceedTotal || this.#usedBytes + bytes <= this.#bounds.totalBytes;
   }
 
-  /** How much of what it wants the body may have within the rules of its tenant; null: it waits. */
+  /** How much of its request the body may have under the rules of its tenant; null: it waits. */
   #shareFor(body: HeldBody, { bytes, isForValues }: WantedMemory, nowMs: number): number | null {
     let excessBytes = bytes - this.#tenantBytes(body.tenant);
     let isOlder = true;

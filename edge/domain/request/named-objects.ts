@@ -1,7 +1,7 @@
 /**
  * The objects of an upstream's account that a body names: earlier answers and their items, conversations, containers, files,
- * vector stores, skills (docs/rules/routes.md#objects-of-upstreams). Names are read in the client's own bytes, wherever they
- * stand and however often, because servers differ in which of two equal names they use; data that is the client's own
+ * vector stores, skills (docs/rules/routes.md#objects-of-upstreams). Names are read in the client's own bytes, at every place
+ * and every time they occur, because servers differ in which of two equal names they use; data that is the client's own
  * (metadata, JSON schemas, arguments of tools) names no object.
  */
 import type { Steps } from "../../../shared/steps.ts";

@@ -1,8 +1,8 @@
 /**
- * Which paths are served at all, and which undocumented paths may go upstream (docs/rules/routes.md#unknown-paths). A
- * path is forwarded as the client wrote it, and servers differ in what they ignore: the case of letters, a second round
- * of percent-decoding, empty segments, parameters after a semicolon. So a path is also read as the most lenient server
- * would read it; when that reading differs in meaning from what was judged, nothing is forwarded.
+ * Which paths are served at all, and which undocumented paths may go upstream (docs/rules/routes.md#unknown-paths). A path is
+ * forwarded as the client wrote it, and servers differ in what they ignore: the case of letters, a second round of
+ * percent-decoding, empty segments, parameters after a semicolon. So a path is also read as the most lenient server would read
+ * it; when that reading differs in meaning from the judged one, nothing is forwarded.
  */
 import { MODEL_ROUTES, routeClassOf } from "./route-class.ts";
 
@@ -49,7 +49,7 @@ const DOCUMENTED: ReadonlySet<string> = new Set([
   "/ready",
   "/readyz",
 ]);
-/** The rest of a path with such a prefix is not judged here. */
+/** The rest of a path with such a prefix is not checked here. */
 const PREFIXES = ["/v1/models/", "/mcp/", "/internal/"] as const;
 
 /**

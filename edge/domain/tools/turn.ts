@@ -26,9 +26,9 @@ export interface GatewayToolCall {
 
 /** What follows a turn. */
 export type TurnDecision =
-  /** The calls are run, and the model is asked again. `toolCalls`: all calls, each with an id. */
+  /** The gateway runs the calls and asks the model again. `toolCalls`: all calls, each with an id. */
   | { readonly kind: "run"; readonly calls: readonly GatewayToolCall[]; readonly toolCalls: readonly JsonObject[] }
-  /** The answer is the client's, with these tool calls. `removed`: the gateway's own calls were taken out of it. */
+  /** The answer is the client's, with these tool calls. `removed`: the gateway's own calls were removed. */
   | { readonly kind: "final"; readonly toolCalls: readonly JsonObject[]; readonly removed: boolean };
 
 /** Most calls that are run in one turn; the others get an error for a result. */
@@ -86,7 +86,7 @@ export function exchangeOf(
 ): readonly JsonObject[] {
   const { content } = message;
   const readable = typeof content === "string" || Array.isArray(content) ? (content as unknown) : null;
-  // Upstreams refuse members that they do not know; of their own reasoning some want to be reminded.
+  // Upstreams refuse unknown members; some want their own reasoning back.
   const reasoning = Object.fromEntries(
     REASONING_NAMES.flatMap((name) => (message[name] ? [[name, message[name]]] : [])),
   );
@@ -108,7 +108,7 @@ function isOwned(call: JsonObject, owned: { has(name: string): boolean }): boole
   return name !== undefined && owned.has(name);
 }
 
-/** The calls, each with an id of its own by which the model finds its result, a type, and arguments that are JSON. */
+/** The calls, each with a unique id by which the model finds its result, a type, and arguments that are JSON. */
 function* withIds(
   toolCalls: readonly JsonObject[],
   calls: readonly GatewayToolCall[],

@@ -14,7 +14,7 @@ interface NamedRefusal {
   readonly unsupported: string;
 }
 
-/** Members in which servers say what is wrong; none of them contains values of the request. */
+/** Members in which servers describe the fault; none of them contains values of the request. */
 const SAYING = ["error", "message", "msg", "detail", "param", "loc"] as const;
 /** Honest errors are not deeper. */
 const DEPTH_MAX = 6;
@@ -23,7 +23,7 @@ const AT_ONCE_BYTES = 1024;
 
 const decoder = new TextDecoder();
 
-/** What the beginning of an error's body says; one that is no whole JSON document says all of it. */
+/** The text of an error in the start of its body; if that is not a whole JSON document, all of it. */
 export function refusalIn(body: Uint8Array): NamedRefusal {
   const text = decoder.decode(body);
   let document: unknown;
@@ -50,7 +50,7 @@ export function isNamedIn({ text }: NamedRefusal, edits: MemberEdits): boolean {
   return [...edits.keys()].every((name) => text.includes(name));
 }
 
-/** The names that only a refusal of these changes has: of members that were taken out, which nothing else tells of. */
+/** The names that only a refusal of these changes can have: of removed members, which nothing else mentions. */
 export function tellingNames(edits: MemberEdits): readonly string[] {
   const removed = [...edits.keys()].filter((name) => edits.get(name) === undefined);
   return removed.length > 0 ? removed : [...edits.keys()];

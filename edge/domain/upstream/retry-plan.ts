@@ -37,7 +37,7 @@ export interface RetryState {
 /** The state before the first attempt. */
 export const RETRY_START: RetryState = { target: 0, made: 0, freshConnectionUsed: false };
 
-/** The status of an answer, and how long its upstream wants to be left alone; null: it says nothing of that. */
+/** The status of an answer, and how long its upstream asks to be left alone; null: it does not say. */
 export interface AnsweredStatus {
   readonly status: number;
   readonly retryAfterMs: number | null;

@@ -16,7 +16,7 @@ export interface TransformSubject {
   /** The client reads a stream. */
   readonly stream: boolean;
   readonly document: JsonDocument;
-  /** The value of one of the transform's members as the boons leave it, with whole strings; undefined: there is none. */
+  /** The value of one of the transform's members after the boons, with whole strings; undefined if there is none. */
   readonly member: (name: string) => unknown;
 }
 

@@ -1,14 +1,13 @@
 /**
- * What an answer says of itself besides its usage: the model that answered, why its choices ended, and where it is wanted,
- * the ids by which its upstream keeps it. Only names and words are kept, short ones: nothing of the answer's content can
- * become a fact.
+ * Facts that an answer states besides its usage: the model that answered, why its choices ended, and, if wanted, the ids under
+ * which its upstream keeps it. Only names and words are kept, short ones: nothing of the answer's content can become a fact.
  */
 
 /** What the answer does not say is absent. */
 export interface AnswerFacts {
   /** The model that answered, as its upstream calls it. */
   readonly response_model?: string;
-  /** Why its choices ended, in the order in which they did. */
+  /** Why its choices ended, in order. */
   readonly finish_reasons?: readonly string[];
 }
 
@@ -40,7 +39,7 @@ export class FactReader {
     return this.#model !== "";
   }
 
-  /** A text begins after its opening quote. */
+  /** A text starts after its opening quote. */
   begin(): void {
     this.#text = "";
   }

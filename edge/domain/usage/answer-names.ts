@@ -48,7 +48,7 @@ export const Name = {
   /** Reasoning once more, with texts of its own; of these a summary. */
   ReasoningDetails: 32,
   Summary: 33,
-  /** The beginning of a part of a message of Anthropic's. */
+  /** The start of a part of an Anthropic message. */
   ContentBlock: 34,
   /** Arguments of a call, as a text or as an object; `input` may also repeat the client's. */
   Arguments: 35,
@@ -57,7 +57,7 @@ export const Name = {
   Sealed: 37,
   // from here on: names of counts ({@link isCountName})
   InputCount: 38,
-  /** An input that may leave out what came from a cache (reported-counts.ts). */
+  /** An input that may leave out the cached part (reported-counts.ts). */
   InputOrRest: 39,
   OutputCount: 40,
   CacheReadCount: 41,
@@ -69,7 +69,7 @@ export const Name = {
   TotalCount: 47,
   /** Tokens that an input put into a cache, within its details: the input is whole. */
   CacheWriteCount: 48,
-  /** Parts of the input or of the output, whichever details they stand in. */
+  /** Parts of the input or of the output, in any object of details. */
   AudioCount: 49,
   ImageCount: 50,
 } as const;
@@ -196,8 +196,8 @@ interface CountPlace {
 }
 
 /**
- * Whether a number, the value of `member` at this place, is a count of the upstream: whole counts stand in a report, or in
- * the outermost object; parts of them in the details beside them; the duration of audio in the outermost object alone.
+ * Whether a number, the value of `member` at this place, is a count of the upstream: whole counts are in a report, or in the
+ * outermost object; parts of them in the details beside them; the duration of audio in the outermost object alone.
  */
 export function isCount(member: number, { depth, reportFrom, detailsFrom, details }: CountPlace): boolean {
   switch (member) {
@@ -264,7 +264,7 @@ const CONTENT_ROOTS: ReadonlySet<number> = new Set([
   Name.Message,
 ]);
 
-/** Whether the value of `member`, whatever its form, is the arguments of a call. */
+/** Whether the value of `member`, in any form, holds the arguments of a call. */
 export function isArguments(member: number, root: number): boolean {
   return (member === Name.Arguments || member === Name.Input) && isContentRoot(root);
 }

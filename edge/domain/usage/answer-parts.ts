@@ -45,7 +45,7 @@ export class SeenText {
     this.#kinds[kind] = (this.#kinds[kind] ?? 0) + characters;
   }
 
-  /** Those of the current document. Sealed reasoning counts as far as none that can be read has come for it. */
+  /** Those of the current document. Sealed reasoning counts until readable reasoning has come for it. */
   get characters(): number {
     const [content = 0, sealed = 0, ...reasoning] = this.#kinds;
     const thought = Math.max(...reasoning);

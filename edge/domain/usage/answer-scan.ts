@@ -107,7 +107,7 @@ export class AnswerScan {
     this.#facts = facts;
   }
 
-  /** What is known, including what the current document has shown so far. */
+  /** The facts so far, including those of the current document. */
   progress(): AnswerProgress {
     if (this.#text.open && this.#part >= Part.Content) this.#takeCharacters();
     // Audio is not counted by its characters.
@@ -128,7 +128,7 @@ export class AnswerScan {
       parts: partsOf(counts),
       outputReported: reported || past.outputReported,
       upToDate: reported || (past.upToDate && !some && output === null),
-      // a report whose document is open may go on: it is not the last one yet
+      // a report whose document is open may continue: it is not the last one yet
       known: this.#known || past.known || some || output !== null,
       ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),
     };
@@ -152,9 +152,7 @@ export class AnswerScan {
     return this.#depth > 0 || this.#text.open;
   }
 
-  /**
-   * The report was known before there was content: it is at the beginning of an answer in the messages or responses format.
-   */
+  /** The report was known before there was content: it is at the start of an answer in the messages or responses format. */
   #isEarly(): boolean {
     const root = this.#outputRoot;
     return root === Name.Message || (root === Name.Response && this.#type === Name.Begun);
@@ -225,7 +223,7 @@ export class AnswerScan {
     return at;
   }
 
-  /** Continues with what is no string, and no value of a member that has a name. Returns where it stopped. */
+  /** Continues with a part that is not a string, and not a value of a known member. Returns where it stopped. */
   #bare(bytes: Uint8Array, from: number, to: number): number {
     if (this.#echoFrom !== 0) return numbersEnd(bytes, from + 1, to);
     if (this.#callFrom === 0) return this.other.values(bytes, from, to);

@@ -24,7 +24,7 @@ const PARTS_MAX = 1000;
 const DASH = 0x2d;
 const BLANK = new Set([CR, LF, 0x20, 0x09]);
 
-/** How a line that begins with the delimiter continues; clients write no other way, and parsers disagree on others. */
+/** How a line that starts with the delimiter continues; clients write no other form, and parsers disagree on others. */
 type Line =
   | { readonly kind: "part" | "close"; readonly end: number }
   | { readonly kind: "cut" }

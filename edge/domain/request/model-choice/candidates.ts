@@ -18,7 +18,7 @@ type Exclusion =
   | "response_format"
   | "vision";
 
-/** What the conditions depend on besides the model. */
+/** The inputs of the conditions besides the model. */
 export interface CandidateRules {
   readonly needs: RequestNeeds;
   readonly nowMs: number;

@@ -62,7 +62,7 @@ function costTerm(candidates: readonly ModelRecord[]): (model: ModelRecord) => n
   return (model) => (max > min ? (max - priceOf(model)) / (max - min) : 1);
 }
 
-/** USD for one token in and one out, from 0 to the largest number. */
+/** USD for one input token and one output token, from 0 to the largest number. */
 function priceOf({ prices: { input, output } }: ModelRecord): number {
   const price = input + output;
   return Number.isNaN(price) ? Number.MAX_VALUE : Math.min(Math.max(price, 0), Number.MAX_VALUE);

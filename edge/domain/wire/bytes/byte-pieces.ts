@@ -29,7 +29,7 @@ export interface Edit {
 export class BytePieces<B extends ArrayBufferLike = ArrayBufferLike> {
   readonly byteLength: number;
   readonly #pieces: readonly Uint8Array<B>[];
-  /** Where each piece begins. */
+  /** Where each piece starts. */
   readonly #starts: readonly number[];
 
   constructor(pieces: readonly Uint8Array<B>[]) {
@@ -55,7 +55,7 @@ export class BytePieces<B extends ArrayBufferLike = ArrayBufferLike> {
     return parts;
   }
 
-  /** The last piece that begins at or before a byte. */
+  /** The last piece that starts at or before a byte. */
   #pieceAt(offset: number): number {
     let [low, high] = [0, this.#starts.length - 1];
     while (low < high) {
@@ -108,7 +108,7 @@ export function* joinedInSteps<B extends ArrayBufferLike>(
   return out;
 }
 
-/** The bytes with every edit made: what is kept as views, what is new between them. */
+/** The bytes with every edit made: kept bytes as views, new bytes between them. */
 export function splice<B extends ArrayBufferLike>(
   document: BytePieces<B>,
   edits: readonly Edit[],

@@ -63,7 +63,7 @@ export function wholeDocument(root: JsonObject): JsonDocument {
   return { root, codePoints: countCodePoints, text: (value) => value };
 }
 
-/** True for what JSON calls an object. */
+/** True for a JSON object. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -72,7 +72,7 @@ export class JsonStringReader {
     for (; at < to && state !== NAME_NONE; at += 1) {
       let unit = bytes[at] ?? 0;
       if (this.#escape !== 0) {
-        // what has an escape of one letter is in no name
+        // a string with a one-letter escape is not a known name
         const isCode = this.#escape > 1 || unit === LOWER_U;
         this.#escaped(unit);
         if (this.#escape !== 0) continue;

@@ -57,7 +57,7 @@ export class SseFilter {
     return concat([passed, this.#take(NOTHING)]);
   }
 
-  /** What is left when the stream ends: an event without its blank line, or nothing. */
+  /** The rest when the stream ends: an event without its blank line, or nothing. */
   finish(): Uint8Array {
     return atOnce(this.finishing());
   }
@@ -69,8 +69,8 @@ export class SseFilter {
   }
 
   /**
-   * Where the last complete event ends in the chunk, and the places of events that concern a transform, counted from the
-   * start of what is held.
+   * Where the last complete event ends in the chunk, and the places of events that concern a transform, counted from the start
+   * of the held bytes.
    */
   #scan(chunk: Uint8Array): { readonly end: number; readonly concerned: readonly Span[] } {
     const concerned: Span[] = [];
@@ -124,7 +124,7 @@ export class SseFilter {
     this.#heldBytes += bytes.byteLength;
   }
 
-  /** What is held, followed by `last`. */
+  /** The held bytes, followed by `last`. */
   #take(last: Uint8Array): Uint8Array {
     if (this.#heldBytes === 0) return last;
     const taken = concat([...this.#held, last]);
