@@ -1,8 +1,8 @@
 /**
- * The Worker's configuration, validated once per isolate (docs/rules/configuration.md#variables): each variable with what it does,
- * its form, and where {@link Env} has its value. A malformed variable refuses every request, with a log line that names the
- * variable; no variable turns a check off. Nothing of the platform is known here, so that `npm start` and a deployment judge
- * variables by the same rules.
+ * The Worker's configuration, validated once per isolate (docs/rules/configuration.md#variables): each variable with its
+ * effect, its form, and the place of its value in {@link Env}. A malformed variable refuses every request, with a log line that
+ * names the variable; no variable turns a check off. This file knows nothing of the platform, so `npm start` and a deployment
+ * judge variables by the same rules.
  */
 import * as z from "zod";
 import { envJwtIssuers } from "../shared/access/jwt-issuers.ts";
@@ -362,7 +362,7 @@ export const workerVariables = Object.fromEntries(Object.entries(ROWS).map(([nam
   readonly [Name in keyof Rows]: Rows[Name]["field"];
 };
 
-/** Raised by {@link parseEnv}; its message names each variable and what it must be, never its value. */
+/** Raised by {@link parseEnv}; its message names each variable and its required form, never its value. */
 export class EnvError extends Error {
   override readonly name = "EnvError";
 }

@@ -28,7 +28,7 @@ export class BatchedCalls<Item> {
   readonly #options: BatchOptions<Item>;
   #items: Item[] = [];
   #bytes = 0;
-  /** When the last call began, epoch ms. */
+  /** When the last call started, epoch ms. */
   #calledMs = Number.NEGATIVE_INFINITY;
   /** When a waiting request will make the next call, epoch ms; null: no request waits. */
   #dueMs: number | null = null;

@@ -22,7 +22,7 @@ interface CompressorOptions {
   readonly log: Log;
 }
 
-/** An answer that cannot be used; the message says why, and has nothing of the answer. */
+/** An unusable answer; the message says why, and contains no part of the answer. */
 class Unusable extends Error {
   override readonly name = "Unusable";
 }

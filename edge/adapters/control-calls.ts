@@ -17,7 +17,7 @@ export class ControlCalls {
     return new URL(this.#baseUrl).host;
   }
 
-  /** The answer to a client's request on `/v1/files` or `/v1/batches`. Rejects when there is none. */
+  /** The answer to a client's request on `/v1/files` or `/v1/batches`. Rejects without an answer. */
   async forward(
     target: string,
     request: Pick<Request, "method" | "headers" | "body" | "signal">,

@@ -39,7 +39,7 @@ export class IsolateResponseCache {
     this.#epoch = epoch;
   }
 
-  /** The newest revision of kind `all` that the isolate has applied; callers must get it before they begin a read. */
+  /** The newest revision of kind `all` that the isolate has applied; callers must get it before they start a read. */
   get epoch(): number {
     return this.#epoch();
   }
@@ -74,7 +74,7 @@ export class IsolateResponseCache {
     else this.#answers.set(name, { entry, untilMs, epoch, reservation });
   }
 
-  /** Removes the least recently used answer, for its memory; false: there is none. */
+  /** Removes the least recently used answer to free its memory; false if there is none. */
   evictOldest(): boolean {
     for (const [name, answer] of this.#answers) {
       this.#drop(name, answer);

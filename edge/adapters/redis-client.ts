@@ -36,7 +36,7 @@ export class RedisClient {
   readonly #host: string;
   readonly #use: string;
 
-  /** `use`: what the client reads and writes, for the log. Each use has a client of its own. */
+  /** `use`: what the client reads and writes, for the log. Each use has its own client. */
   constructor(store: { readonly url: string; readonly token: string }, clock: Clock, log: Log, use = "records") {
     const withDeadline = (ms: number): Redis =>
       new Redis({

@@ -138,7 +138,7 @@ export class RedisResponseCache implements ResponseCache {
     this.#stores.add(stored);
   }
 
-  /** The stored text of an entry; null when there is none. Throws StoreDown. */
+  /** The stored text of an entry; null if there is none. Throws StoreDown. */
   async #text(name: string): Promise<string | null> {
     const found = Promise.withResolvers<string | null>();
     if (this.#lookups.add({ name, found })) return await found.promise;
@@ -183,7 +183,7 @@ export class RedisResponseCache implements ResponseCache {
     for (const one of stored) this.#release(one);
   }
 
-  /** Gives up answers whose requests were cut off: storing them late could bring back what was removed in the meantime. */
+  /** Gives up answers whose requests were cut off: storing them late could restore answers that were removed in the meantime. */
   #releaseLost(): void {
     const nowMs = this.#options.clock();
     for (const [stored, sinceMs] of this.#held) {

@@ -29,7 +29,7 @@ const LATE_MS = 20;
  */
 const ROOMS_BYTES = [1e6, 2500];
 
-/** An answer of the upstream, and what it was made from. */
+/** An answer of the upstream, and its inputs. */
 interface Made {
   readonly tenant: number;
   readonly text: string;

@@ -47,7 +47,7 @@ export class UnsavedObjects {
     return leftOut;
   }
 
-  /** At most `most` objects of one tenant, of each in turn; null: there are none. */
+  /** At most `most` objects of one tenant, taken from each in turn; null if there are none. */
   next(most: number): { readonly tenantId: string; readonly places: Places } | null {
     for (const [tenantId, places] of this.#places) {
       this.#places.delete(tenantId);
@@ -57,7 +57,7 @@ export class UnsavedObjects {
     return null;
   }
 
-  /** Takes out what has been saved, unless it has another place by now. */
+  /** Removes what has been saved, unless it has a new place by now. */
   saved(tenantId: string, places: Places): void {
     for (const [digest, place] of places) if (this.place(tenantId, digest) === place) this.#drop(tenantId, digest);
   }

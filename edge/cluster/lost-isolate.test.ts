@@ -20,7 +20,7 @@ function arrive(
   return ask({ ...admissionRequestOf(requestId, "tenant-1"), ...over }, member);
 }
 
-/** Time passes, while one isolate is heard. */
+/** Time passes, while one isolate keeps reporting. */
 function pass({ members }: AdmissionHarness, intervals: number): void {
   for (let interval = 0; interval < intervals; interval += 1) {
     members.heard("here", 5_000);

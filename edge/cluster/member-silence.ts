@@ -13,7 +13,7 @@ const REGRANT_MARGIN_MS = 5_000;
 const QUIET_INTERVALS = 2;
 
 interface HeardMember {
-  /** The interval in which it was heard last. */
+  /** The interval in which it last reported. */
   heardAt: number;
   /** The longest lease that it has told of, and the Cell's own at least, ms. */
   leaseMs: number;
@@ -48,7 +48,7 @@ export class MemberSilence {
     return known !== undefined && this.#silentFor(known) >= QUIET_INTERVALS;
   }
 
-  /** The interval in which one was heard does not count: only a part of it was silent. */
+  /** The interval of a report does not count: the isolate was silent in only a part of it. */
   pass(): { readonly quiet: readonly string[]; readonly gone: readonly string[] } {
     this.#interval += 1;
     const all = [...this.#known];
@@ -58,7 +58,7 @@ export class MemberSilence {
     return { quiet, gone };
   }
 
-  /** Intervals since the isolate was heard. */
+  /** Intervals since the isolate reported. */
   #silentFor({ heardAt }: HeardMember): number {
     return this.#interval - heardAt;
   }

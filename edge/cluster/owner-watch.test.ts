@@ -48,7 +48,7 @@ describe("a call to a Cell", () => {
     const { cell, owner } = isolate();
     const waiting = outcome(owner.calls()(never));
     await pass(60_000);
-    // Once as it begins, and five times a second.
+    // Once at the start, and five times a second.
     expect({ outcome: waiting.now, asked: cell.asked }).toEqual({ outcome: "waits", asked: 301 });
   });
 

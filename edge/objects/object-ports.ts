@@ -16,11 +16,10 @@ import type { Alerts, Clock, Log } from "../ports.ts";
 /** What a Cell calls at a tenant's budget object. */
 export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level" | "limitsChanged">;
 
-/** Takes the alerts of an object and sends them to the Ledger that keeps those of its cell. */
+/** Takes the alerts of an object and sends them to the Ledger that keeps the alerts of its cell. */
 export interface AlertChannel extends Alerts {
   /**
-   * Sends events that have an id of their own. Resolves when they are on the Ledger's disk; rejects when the Ledger was
-   * not reached.
+   * Sends events that have their own ids. Resolves when they are on the Ledger's disk; rejects when the Ledger was not reached.
    */
   deliver(events: readonly AlertEvent[]): Promise<void>;
 }
@@ -32,7 +31,7 @@ export interface Silence {
    * cannot renew, as it says; undefined: it does not say.
    */
   heard(member: string, leaseMs?: number): boolean;
-  /** Whether the isolate may be cut off: a slot that it gets now may be used by nobody until it is taken back. */
+  /** Whether the isolate may be cut off: then nobody may use a slot that it gets now, until the slot is taken back. */
   isQuiet(member: string): boolean;
   /** An interval has passed, or more. Returns the isolates that have become quiet with it, and those that are gone. */
   pass(): { readonly quiet: readonly string[]; readonly gone: readonly string[] };
@@ -80,8 +79,8 @@ export interface TenantBudgetPorts {
   /** Whether every row of this Cell that ended before a time has left its Ledgers. Rejects when one of them does not answer. */
   readonly hasShippedRows: (cell: string, endedBeforeMs: number) => Promise<boolean>;
   /**
-   * Sends alerts to the Ledger that keeps those of a Cell; null: of the one that the gateway is named after. Resolves when they are
-   * on its disk; rejects when it was not reached.
+   * Sends alerts to the Ledger that keeps the alerts of a Cell; null: of the Cell that the gateway is named after. Resolves
+   * when they are on its disk; rejects when it was not reached.
    */
   readonly deliverAlerts: (cell: string | null, alerts: readonly AlertEvent[]) => Promise<void>;
 }

@@ -124,8 +124,8 @@ export class CellAdmission {
   }
 
   /**
-   * The failure of a request whose Cell cannot be reached. `isReported`: the log and the operator know that the Cell is away, because
-   * whoever asks has found it so before.
+   * The failure of a request whose Cell cannot be reached. `isReported`: the log and the operator already know that the Cell is
+   * unavailable, because an earlier call by the same caller failed too.
    */
   unavailable(error: unknown, isReported = false): GatewayError {
     const { log, alerts } = this.#options;

@@ -19,12 +19,12 @@ import { mayCallAgain } from "./call-errors.ts";
 /** Beats count only time in which the isolate runs. */
 const BEAT_MS = 100;
 /**
- * So long after its request has ended, or after so many calls, the next request starts another carrier, because a platform limits how
- * long a request may go on after its answer, and its calls.
+ * This long after its request has ended, or after so many calls, the next request starts another carrier: a platform limits how
+ * long a request may continue after its answer, and how many calls it makes.
  */
 const SUCCEEDED_AFTER_BEATS = 40;
 const SUCCEEDED_AFTER_CALLS = 500;
-/** From then on a carrier goes on for so long at most, for requests that no other one carries yet. */
+/** After that, a carrier continues for at most this long, for requests that no other one carries yet. */
 const DRAIN_BEATS = 60;
 /** No call is made beyond this number. */
 const CALLS_MAX = 900;
@@ -46,21 +46,21 @@ const LOOK_BEATS = 10;
 /** A carrier whose last beat is older than this may have been cut off with its request. */
 const LATE_MS = 700;
 /**
- * It was, if it is still late this long after a request has seen it: until then the whole isolate may have stood still, and goes on
- * with that request.
+ * A carrier is lost if it is still late this long after a request noticed it: until then the whole isolate may have been
+ * paused, and have resumed with that request.
  */
 const CUT_OFF_AFTER_MS = 300;
 /** A lost session is followed by another one at once, and then by attempts this far apart, for as long as a Cell may take to start. */
 const OPEN_EVERY_MS = 200;
 const OPEN_ATTEMPTS = 30;
-/** After a session that lasted so many beats the attempts begin anew. */
+/** After a session that lasted this many beats, attempts are counted from zero again. */
 const LASTING_BEATS = 10;
 
 interface CarrierOptions {
   readonly table: MemberTable;
   /** The request in whose context it runs, if that has a slot or waits for one. */
   readonly requestId: string | null;
-  /** Opens a session with what the table has to say. */
+  /** Opens a session with the messages of the table. */
   readonly open: (
     message: ExchangeMessage,
   ) => Promise<{ readonly session: ExchangeSession; readonly answer: ExchangeAnswer }>;
@@ -69,11 +69,11 @@ interface CarrierOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly cell: string;
-  /** Called when a session begins to serve. */
+  /** Called when a session starts to serve. */
   readonly opened: () => void;
   /**
-   * Called when no session could be opened; the carrier goes on trying while there are requests that live. Returns whether the Cell is
-   * away: another carrier may have a session.
+   * Called when no session could be opened; the carrier keeps trying while there are live requests. Returns whether the Cell is
+   * unavailable: another carrier may have a session.
    */
   readonly away: (error: unknown) => boolean;
   /** Sends a row another way; never rejects. Null: a carrier does so. */
@@ -94,7 +94,7 @@ interface Loss {
   readonly cause: unknown;
   /** It had its first answer, and that was taken. */
   readonly wasOpen: boolean;
-  /** The beat at which it began. */
+  /** The beat at which it started. */
   readonly beganAt: number;
 }
 
@@ -106,7 +106,7 @@ export class SessionCarrier {
   #beatMs: number;
   /** The beat at which it had something to do last. */
   #usedAt = 0;
-  /** The beat at which the request that started it had ended; null: it goes on. */
+  /** The beat at which the request that started it had ended; null: it still runs. */
   #freeAt: number | null;
   /** The beat from which on another request has to carry on; null: none has to. */
   #retiredAt: number | null = null;
@@ -134,7 +134,7 @@ export class SessionCarrier {
     return this.#retiredAt !== null || this.#calls >= SUCCEEDED_AFTER_CALLS;
   }
 
-  /** It may have a session soon: others leave what is to be sent to it. */
+  /** It may have a session soon: other carriers leave the messages to it. */
   get isOpening(): boolean {
     return this.#isOpening && !this.#isReplaced;
   }
@@ -176,7 +176,7 @@ export class SessionCarrier {
 
   /** Resolves when it is over, and the rows that it sent another way have arrived. Never rejects. */
   async run(): Promise<void> {
-    // What is queued in the same turn is sent with the first message.
+    // Messages queued in the same turn are sent with the first one.
     await Promise.resolve();
     const beat = setInterval(() => this.#beat(), BEAT_MS);
     for (let attempt = 1; attempt <= OPEN_ATTEMPTS && this.#mayOpen; attempt += 1) {
@@ -192,7 +192,7 @@ export class SessionCarrier {
       }
     }
     this.#retiredAt ??= this.#beats;
-    // What the Cell reports from now on about what this session sent, it reports to nobody.
+    // Later reports of the Cell about messages of this session reach nobody.
     if (!this.#isReplaced) this.#table.sendAgain();
     await Promise.all(this.#resent.values());
     clearInterval(beat);
@@ -216,7 +216,7 @@ export class SessionCarrier {
     this.#wake();
   }
 
-  /** Runs one session. How it was lost; null: it came to its end. */
+  /** Runs one session. Returns how it was lost; null: it ended normally. */
   async #session(): Promise<Loss | null> {
     const { open, opened, cell, log } = this.#options;
     const beganAt = this.#beats;
@@ -246,7 +246,7 @@ export class SessionCarrier {
     }
   }
 
-  /** Uses a session to its end. Throws when it is lost. */
+  /** Uses a session until it ends. Throws when it is lost. */
   async #serve(session: ExchangeSession): Promise<void> {
     const wire: Wire = { session, failure: null, underWay: 0, isOver: false };
     const listening = this.#listen(wire);
@@ -275,7 +275,7 @@ export class SessionCarrier {
     if (wire.failure !== null) throw wire.failure;
   }
 
-  /** Whether the session goes on. Throws when it is lost. */
+  /** Whether the session continues. Throws when it is lost. */
   #goesOn({ failure }: Wire): boolean {
     if (failure !== null) throw failure;
     if (this.#isReplaced || this.#calls >= CALLS_MAX) return false;

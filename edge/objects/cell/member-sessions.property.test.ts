@@ -92,7 +92,7 @@ class Isolate {
     }
     this.table.applyAnswer(answer, message.departures);
     if (again !== null) this.table.applyAnswer(again, message.departures);
-    // Requests of which the Cell did not know are returned at once.
+    // Requests that the Cell did not know are returned at once.
     if (this.table.isUrgent) this.exchange("well");
   }
 

@@ -1,7 +1,6 @@
 /**
- * Sub-calls in a Cell (docs/rules/settlement-and-rows.md#sub-calls): the requests of a history with sub-calls have the
- * slots, places and grants that they have without them, and every sub-call is charged once, whichever lives of the Cell
- * knew it.
+ * Sub-calls in a Cell (docs/rules/settlement-and-rows.md#sub-calls): the requests of a history with sub-calls have the slots,
+ * places and grants that they have without them, and every sub-call is charged once, no matter which lives of the Cell knew it.
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
@@ -39,7 +38,7 @@ const history = fc.array(fc.oneof(fc.record({ request: requestStep }), fc.record
   maxLength: 60,
 });
 
-/** A request of one of three tenants with a cap each, for one of two models with a cap each. */
+/** A request of one of three capped tenants, for one of two capped models. */
 function requestOf(id: string, tenant: number, model: number) {
   const known = admissionRequestOf(id, `t${tenant}`);
   return {

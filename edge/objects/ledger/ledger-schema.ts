@@ -1,6 +1,6 @@
 /**
- * Tables of the Ledger's disk, and the migrations from earlier schema versions. The key of a commit is its segment
- * times SEGMENT_SPAN plus its position in the segment, so that no index and no counter has to be written besides.
+ * Tables of the Ledger's disk, and the migrations from earlier schema versions. The key of a commit is its segment times
+ * SEGMENT_SPAN plus its position in the segment, so no index and no counter needs an additional write.
  */
 
 const VERSION = 3;

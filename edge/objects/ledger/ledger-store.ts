@@ -1,8 +1,7 @@
 /**
- * The Ledger's disk: commits, the applied sequences, a few counters. This platform bills rows written, indexes and
- * deletions included. Therefore a group commit is one row: its key names its segment, and it carries the sequence of
- * its batch; a shipped segment is one row too. Opens at a stored schema version and rebuilds the log's index from what
- * it finds.
+ * The Ledger's disk: commits, the applied sequences, a few counters. This platform bills rows written, indexes and deletions
+ * included. Therefore a group commit is one row: its key names its segment, and it carries the sequence of its batch; a shipped
+ * segment is one row too. Opens at a stored schema version and rebuilds the log's index from its rows.
  */
 import { readCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
 import type { LogEffect, LogIndex, LogLine } from "../../domain/ledger/ledger-log.ts";
@@ -97,7 +96,7 @@ export class LedgerStore {
       .map((entry) => ({ orphan: entry.orphan === 1, lines: entry.lines.split("\n") }));
   }
 
-  /** The first row of a segment; null: it has none. */
+  /** The first row of a segment; null if it has none. */
   firstLineOf(segment: number): string | null {
     const [first] = this.#storage.sql
       .exec<{ lines: string }>(
@@ -113,7 +112,7 @@ export class LedgerStore {
     this.#storage.sql.exec("INSERT OR REPLACE INTO shipped (segment, at) VALUES (?, ?)", segment, nowMs);
   }
 
-  /** Removes what was shipped, and sources that sent nothing, before the given time. True when commits were removed. */
+  /** Removes shipped segments, and sources that sent nothing, before the given time. True when commits were removed. */
   prune(beforeMs: number): boolean {
     const { sql } = this.#storage;
     const old = sql.exec<{ segment: number }>("SELECT segment FROM shipped WHERE at < ?", beforeMs).toArray();

@@ -40,7 +40,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   readonly #core: TenantBudgetAuthority;
   readonly #check: LedgerReconciler;
   #alarmAtMs: number | null = null;
-  /** The Cell that was heard last: the Ledger beside it gets the alerts. */
+  /** The Cell that reported last: the Ledger beside it gets the alerts. */
   #lastCell: string | null = null;
   #alertsFromMs = 0;
 

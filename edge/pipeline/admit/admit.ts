@@ -35,9 +35,9 @@ export interface AdmittedRequest extends Prepared {
 }
 
 /**
- * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of
- * 503, or AlreadySettled with the budgets' 400, 429, 403 or 503, or when the client leaves. `before`: it moves to another model;
- * what it has comes back first, and its row is left to the caller in any case.
+ * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of 503, or
+ * AlreadySettled with the budgets' 400, 429, 403 or 503, or when the client leaves. `before`: it moves to another model; it
+ * returns what it holds first, and the caller always handles its row.
  */
 export async function admit(
   call: Call,
@@ -110,8 +110,8 @@ class SlotSeeker {
   }
 
   /**
-   * Sends the admission request, and awaits the answer even when the client leaves. Without an answer the Cell may have the request:
-   * its row gives back whatever the Cell grants it, even later.
+   * Sends the admission request, and awaits the answer even when the client leaves. Without an answer the Cell may have the
+   * request: its row returns everything that the Cell grants it, even later.
    */
   async #ask(message: AdmissionRequest): Promise<AdmissionOutcome> {
     try {
@@ -133,8 +133,7 @@ class SlotSeeker {
   }
 
   /**
-   * A refusal in the form in which it is thrown. A request with a place hands in its row through the permit; the row
-   * names the key and tenant.
+   * A refusal in its thrown form. A request with a place hands in its row through the permit; the row names the key and tenant.
    */
   #refused(error: unknown): StageFailure {
     const failure = StageFailure.of(error, this.#request);
@@ -221,9 +220,9 @@ const refused = (statusCode: number, failure: unknown): EndWithoutSlot => ({
 });
 
 /**
- * Hands in the row of a request that its budgets refused, or whose client left while it waited, without delaying the
- * answer. The row goes through the permit, so that it is written once whatever happens to this Worker
- * (docs/rules/admission.md#membership); the request holds no slot and no tokens any more.
+ * Hands in the row of a request that its budgets refused, or whose client left while it waited, without delaying the answer.
+ * The row goes through the permit, so it is written once, even if this Worker dies (docs/rules/admission.md#membership); the
+ * request holds no slot and no tokens any more.
  */
 function settleWithoutSlot(call: Call, known: Known, permit: Permit, end: EndWithoutSlot): void {
   const row = usageRowOf(call, known, end);

@@ -60,10 +60,10 @@ export function epochRev(call: Call): RevItem {
 const LOOKS_MAX = 3;
 
 /**
- * `found`, or what `again` reads when the Cell knows newer records. What is read again is as new as the Cell reported;
- * only records that were not compared yet are compared then, so that a long list of records is not outdated by changes
- * that come while it is compared. Throws the failure of 503 `key_store_unavailable` when a record is still older than
- * the Cell reported, of 503 `scheduler_unavailable` when the Cell cannot be reached, and whatever `again` throws.
+ * `found`, or the result of `again` when the Cell knows newer records. That result is as new as the Cell reported; only records
+ * that were not compared yet are compared then, so that a long list of records is not outdated by changes that come while it is
+ * compared. Throws the failure of 503 `key_store_unavailable` when a record is still older than the Cell reported, of 503
+ * `scheduler_unavailable` when the Cell cannot be reached, and everything that `again` throws.
  */
 export async function readUntilCurrent<T extends Known>(
   call: Call,

@@ -1,6 +1,6 @@
 /**
- * Compression of whole requests: which passes run for whom, what is never touched, what the client is told, and that every
- * failure leaves the request as it was (docs/rules/compression.md).
+ * Compression of whole requests: which passes run for whom, which texts are never touched, which headers the client gets, and
+ * that every failure leaves the request unchanged (docs/rules/compression.md).
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { sha256Hex } from "../../../shared/crypto/sha256.ts";

@@ -76,7 +76,7 @@ function retrieveTool({ call, request }: BoonWork, originals: ReadonlyMap<string
     run: async (args) => {
       const sha256 = referredHash(fieldOf(args, "ref"));
       if (sha256 === null) return "error: ref must be the 64 hexadecimal digits of a [ref:...] mark";
-      // what this request refers to is at hand, whatever has become of the store
+      // the originals of this request are in memory, even if the store fails
       const text = originals.get(sha256) ?? (await call.ports.originals.load(tenantId, sha256));
       return text ?? "error: the original is no longer kept; the block above its mark is identical";
     },

@@ -6,7 +6,7 @@
 /** Most bytes that are handed over at once. */
 const PIECE_MAX_BYTES = 256 * 1024;
 
-/** A stream of `size` bytes; null when the size is not known in advance. `pull` is that of an underlying source. */
+/** A stream of `size` bytes; null when the size is not known in advance. `pull` works like the one of an underlying source. */
 export function pulledStream(
   size: number | null,
   source: Pick<UnderlyingSource<Uint8Array>, "start" | "pull" | "cancel">,

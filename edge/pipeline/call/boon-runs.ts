@@ -16,7 +16,7 @@ export class BoonRuns {
     this.#runs.set(name, { outcome, ms });
   }
 
-  /** The boon could not do its part, whatever was reported of it before. */
+  /** The boon could not do its part, whatever its earlier report. */
   failed(name: BoonName): void {
     this.#runs.set(name, { outcome: "failed", ms: this.#runs.get(name)?.ms ?? 0 });
   }

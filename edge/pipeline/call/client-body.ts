@@ -20,11 +20,11 @@ interface UnreadBody {
 interface HeldBodyMemory {
   /** The larger of its bytes and its values. */
   readonly weightBytes: number;
-  /** What is counted beyond its bytes. */
+  /** The memory counted beyond its bytes. */
   readonly valuesBytes: number;
   /** Counts so many bytes in all, once there is memory for them. False: it had them. Throws ClientGone. */
   reserveValues(bytes: number): Promise<boolean>;
-  /** Counts no more than so many bytes beyond its own from here on. */
+  /** Counts at most so many bytes beyond its own from here on. */
   keepValues(bytes: number): void;
 }
 
@@ -53,7 +53,7 @@ export interface OutgoingBody {
   readonly clientBytes: readonly Uint8Array[] | null;
   /**
    * The value of a member of a JSON document as the client sent it, with whole strings, if the member is one that may be
-   * changed; undefined: there is none. Null for every other body.
+   * changed; undefined if there is none. Null for every other body.
    */
   readonly member: ((name: string) => Steps<unknown>) | null;
   /**
@@ -61,7 +61,7 @@ export interface OutgoingBody {
    * is a `fault`: the call has to be ended then, because a failed stream may look complete to the upstream.
    */
   open(upstreamModel: string, edits: MemberEdits, onFault: () => void): UpstreamBody;
-  /** Frees what was kept for a further attempt: nothing is sent any more. */
+  /** Frees what was kept for a further attempt: nothing more will be sent. */
   release(): void;
 }
 

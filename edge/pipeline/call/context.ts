@@ -41,13 +41,13 @@ export interface PipelineConfig {
   readonly passthroughPaths: ReadonlySet<string>;
   /** Steering fields that pass (docs/rules/routes.md#fields-that-steer). */
   readonly passthroughFields: ReadonlySet<string>;
-  /** The model of moderations whose body names none; "": there is none. */
+  /** The model of moderations whose body names none; "" if there is none. */
   readonly moderationModel: string;
   /** Whether a request ends when its key or tenant is refused meanwhile (docs/rules/keys.md#running-requests). */
   readonly endsStreamsOnRevoke: boolean;
   /** Objects of upstreams that no tenant was given may be named (docs/rules/routes.md#objects-of-upstreams). */
   readonly passesForeignObjects: boolean;
-  /** Whether requests go on while their budgets cannot be read (docs/rules/budgets.md#unreachable). */
+  /** Whether requests continue while their budgets cannot be read (docs/rules/budgets.md#unreachable). */
   readonly failOpen: boolean;
   /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
@@ -132,7 +132,7 @@ export interface Call {
   readonly isUncounted?: true;
   /** Before a model judges what it sends, that reserves its budgets: nothing else is reserved for it. */
   readonly reservesJudgement?: true;
-  /** Work beside the call goes on when the client has left. */
+  /** Work beside the call continues after the client has left. */
   readonly isBeside?: boolean;
   /** It is a line of a batch (docs/rules/batches.md#lines). */
   readonly line?: CalledLine;

@@ -1,6 +1,6 @@
 /**
- * The turns of one tool loop after the first (docs/rules/tool-loop.md#turns): runs the gateway's calls of a turn, and
- * asks the model again. Every wait ends when the client leaves; whatever is open is closed at the end.
+ * The turns of one tool loop after the first (docs/rules/tool-loop.md#turns): runs the gateway's calls of a turn, and asks the
+ * model again. Every wait ends when the client leaves; everything open is closed at the end.
  */
 import type { BoonsValue } from "../../../../shared/schema/settings/boons.ts";
 import { rootCause } from "../../../../shared/text/root-cause.ts";
@@ -96,9 +96,7 @@ export class ToolLoop {
     this.#exchange = [...this.#exchange, ...exchangeOf(turn, toolCalls, results)];
   }
 
-  /**
-   * Asks the model again. The answer's body has to be read to its end or cancelled. Throws what a sub-call throws.
-   */
+  /** Asks the model again. Read the answer's body to its end, or cancel it. Throws what a sub-call throws. */
   async nextTurn(): Promise<Response> {
     const { request, settings } = this.#work;
     const { clock } = this.call.ports;
@@ -119,12 +117,12 @@ export class ToolLoop {
     }
   }
 
-  /** The answer has ended: nothing may be begun any more. */
+  /** The answer has ended: nothing may be started any more. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Ends every wait for a tool, and the sessions at the servers; called at the end of the answer, in whatever way it came. */
+  /** Ends every wait for a tool, and the sessions at the servers; called whenever the answer ends, in any way. */
   close(): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -28,13 +28,13 @@ export interface AnswerReport {
   warn(warning: string): void;
   /** The stream ends with an error that the stage writes or passes on, and that the upstream's answer does not have. */
   broken(): void;
-  /** Runs `free` when the answer has ended, in whatever way. */
+  /** Runs `free` when the answer has ended, in any way. */
   onEnd(free: () => void): void;
 }
 
 /**
- * Returns what goes on in place of the answer. A GatewayError becomes the client's answer, and the request is charged
- * nothing; a body that errors later breaks the answer off.
+ * Returns the replacement of the answer. A GatewayError becomes the client's answer, and the request is charged nothing; a body
+ * that errors later breaks the answer off.
  */
 export type AnswerStage = (answer: StagedAnswer, report: AnswerReport) => Promise<StagedAnswer>;
 
@@ -70,7 +70,7 @@ export async function collectAnswer(
     readBytes += value.byteLength;
     buffer.push(value);
     if (buffer.isWhole) continue;
-    // What is passed on counts for as long as the answer lasts, if there is memory to count it in.
+    // A body that is passed on counts for as long as the answer lasts, if there is memory to count it in.
     passed.grow(readBytes);
     return { kind: "too-large", noMemory: readBytes <= maxBytes, body: pushBack(read, reader) };
   }
@@ -86,7 +86,7 @@ export function bodyOfBytes(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-/** What was read, each piece only until it is passed on, and then the rest. */
+/** The read pieces, each only until it is passed on, and then the rest. */
 function pushBack(
   read: readonly Uint8Array[],
   rest: ReadableStreamDefaultReader<Uint8Array>,

@@ -14,7 +14,7 @@ export interface BoonWork {
   readonly request: Prepared;
   readonly settings: BoonsValue;
   readonly draft: RequestDraft;
-  /** What the client has said in `x-gateway-boons` (docs/rules/headers.md#directive). */
+  /** The client's choice in `x-gateway-boons` (docs/rules/headers.md#directive). */
   readonly directive: { readonly lossy: boolean };
   /** Tools that the tool loop adds to the request and the gateway answers itself; a boon before it pushes its own. */
   readonly ownTools: OwnTool[];
@@ -32,8 +32,8 @@ export interface OwnTool {
     };
   };
   /**
-   * The result of a call, as the text of a tool message; `args` is what the model has sent, parsed, whatever it is. Never
-   * throws: a failure is a text that begins with `error: `.
+   * The result of a call, as the text of a tool message; `args` is the parsed value that the model sent, of any type. Never
+   * throws: a failure is a text that starts with `error: `.
    */
   run(args: unknown): Promise<string>;
 }
@@ -51,8 +51,8 @@ export interface BoonEffect {
 export interface Boon {
   readonly name: "vision" | "compression" | "tool_loop" | "structured_output";
   /**
-   * Changes the draft. Null: it does not apply to this request. May throw: the draft is put back then, and the request
-   * goes on without this boon. ClientGone ends the request.
+   * Changes the draft. Null: it does not apply to this request. May throw: the draft is restored then, and the request
+   * continues without this boon. ClientGone ends the request.
    */
   apply(work: BoonWork): Promise<BoonEffect | null>;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether the tool loop could continue the answer of a request (docs/rules/tool-loop.md#when). Asked by the loop, and by
- * boons before it that need a tool of their own: without a loop nobody would answer its calls.
+ * Whether the tool loop could continue the answer of a request (docs/rules/tool-loop.md#when). Used by the loop, and by boons
+ * before it that need their own tool: without a loop nobody would answer its calls.
  */
 
 import type { Steps } from "../../../../shared/steps.ts";

@@ -1,6 +1,6 @@
 /**
- * Runs the boons of a request that has a slot, in their order, before it goes upstream (docs/rules/boons.md#order). Every
- * boon fails open: without it the request goes on as it was.
+ * Runs the boons of a request that has a slot, in their order, before it goes upstream (docs/rules/boons.md#order). Every boon
+ * fails open: without it the request continues unchanged.
  */
 import { rootCause } from "../../../../shared/text/root-cause.ts";
 import { writtenEdits } from "../../../domain/upstream/request-body.ts";
@@ -69,7 +69,7 @@ async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
   }
 }
 
-/** A stage of which it is known when it fails: it warns, throws, or answers with an error. */
+/** A stage whose failures are recorded: it warns, throws, or answers with an error. */
 function watched(call: Call, name: Boon["name"], stage: AnswerStage): AnswerStage {
   const { boonRuns } = call;
   return async (answer, report) => {
