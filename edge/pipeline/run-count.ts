@@ -1,7 +1,7 @@
 /**
- * `POST /v1/messages/count_tokens`: how many input tokens a message would have (docs/rules/routes.md#counting-tokens). It passes the
- * gates of the tenant and the model, and needs no slot and no budget. Only an upstream that speaks this API is asked; for every
- * other one the gateway's own estimate is the answer.
+ * `POST /v1/messages/count_tokens`: how many input tokens a message would have (docs/rules/routes.md#counting-tokens). It
+ * passes the gates of the tenant and the model, and needs no slot and no budget. Only an upstream with this API is called; for
+ * every other one the gateway's own estimate is the answer.
  */
 import { estimateTokens } from "../domain/request/token-estimate.ts";
 import { authenticate } from "./authenticate/authenticate.ts";

@@ -124,7 +124,7 @@ interface ForwardedProbe {
   readonly bill: (call: Call, request: Resolved, answered: BilledAnswer) => Billed;
   /** Whether it is one of the requests of a minute (docs/rules/budgets.md#per-minute-buckets). */
   readonly counts: boolean;
-  /** Takes a row that owes something, or counts. */
+  /** Takes a row that owes or counts something. */
   readonly charge: (call: Call, request: Resolved & { readonly upstream: UpstreamProgress }, end: RequestEnd) => void;
 }
 
@@ -150,7 +150,7 @@ export async function resolveCurrent(
   return await readUntilCurrent(call, await read(asked), revsOf, again);
 }
 
-/** The answer of the upstream to a request that needs no slot. It has passed every gate, and its row is written at its end. */
+/** The answer of the upstream to a request that needs no slot. It has passed every gate, and its row is written when it ends. */
 export async function forwardProbe(call: Call, resolved: Resolved, how: ForwardedProbe): Promise<CallAnswer> {
   watchCaller(call, resolved);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };

@@ -1,6 +1,6 @@
 /**
- * The steps of a request, which docs/architecture.md#one-request describes, in order. Each step takes what was known
- * before it and returns that with what it has found out. The order can be read here and nowhere else.
+ * The steps of a request, which docs/architecture.md#one-request describes, in order. Each step takes the facts so far and
+ * returns them with its own findings. The order can be read here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { checkResponsesRequest } from "../domain/dialect/responses/request.ts";
@@ -70,7 +70,7 @@ export async function run(received: PipelineInput): Promise<Response> {
   return response;
 }
 
-/** The same for a line of a batch, with what is known of it. */
+/** The same for a line of a batch, with its known facts. */
 export async function runLine(received: PipelineInput & { readonly line: CalledLine }): Promise<CallAnswer> {
   return await answer(received, async (call, known) => await steps(call, known, DOCUMENTED));
 }
@@ -123,7 +123,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
 }
 
 /**
- * Admission, which is remembered of a caller of `auto`: a classifier is not asked for one whose requests are refused
+ * Admission. It is remembered for callers of `auto`: the classifier is not called for a caller whose requests are refused
  * (docs/rules/auto-router.md#classifier).
  */
 async function admitKnown(...[call, request, reload]: Parameters<typeof admit>): ReturnType<typeof admit> {
@@ -151,7 +151,7 @@ async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K
 
 /**
  * The model, whose API has this path or a translation of it. Throws the failure of 400 `untranslatable_route`, and of 400
- * `untranslatable_field` for what only a store of answers could do.
+ * `untranslatable_field` for fields that need a store of answers.
  */
 async function resolveSpoken<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   const resolved = await resolveModel(call, request);

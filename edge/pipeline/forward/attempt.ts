@@ -61,7 +61,7 @@ export interface AttemptInput {
   /** By which the body was translated; null: it was not. */
   readonly translation: Translation | null;
   readonly progress: UpstreamProgress;
-  /** The body of a 400 says whether another model is asked: there is no answer without it. */
+  /** The body of a 400 decides whether another model is tried: there is no answer without it. */
   readonly readsErrors: boolean;
 }
 

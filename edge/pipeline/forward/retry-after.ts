@@ -1,6 +1,6 @@
 /**
- * How long an upstream wants the gateway to wait before it calls again: `retry-after-ms`, else `retry-after` in seconds
- * or as a date (RFC 9110). It has a file of its own for its table of cases.
+ * How long an upstream wants the gateway to wait before it calls again: `retry-after-ms`, else `retry-after` in seconds or as a
+ * date (RFC 9110). It has a separate file for its table of cases.
  */
 
 /** The wait in ms, at least 0; null when there is no readable header. */

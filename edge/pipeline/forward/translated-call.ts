@@ -26,9 +26,9 @@ const CHAT = "/v1/chat/completions";
 const NEWER_LIMIT = "max_completion_tokens";
 const MESSAGES = "/v1/messages";
 const RESPONSES = "/v1/responses";
-/** A body is held three times while it is translated: its text, its values, and what is written. */
+/** While it is translated, a body is held three times: its text, its values, and the written result. */
 const COPIES = 3;
-/** The most of a body, and of what is written for it. */
+/** The most of a body, and of its written result. */
 const BODY_MAX_BYTES = Math.floor(LIMITS.tenantBodyMemory / COPIES);
 
 /** A call as the model's upstreams get it. */
@@ -37,7 +37,7 @@ interface SpokenCall {
   readonly plans: readonly TransformPlan[];
   /** Null: it is not translated. */
   readonly translation: Translation | null;
-  /** Frees the memory of what was written for the upstreams. */
+  /** Frees the memory of the bodies written for the upstreams. */
   readonly release: () => void;
 }
 
@@ -90,8 +90,8 @@ function sizeOf({ clientBytes }: OutgoingBody): number {
 }
 
 /**
- * Memory to translate a body: of its tenant's share, for its values while it is translated, its text and what is written. The body of a sub-call counts nowhere: only its
- * translation does, while it lasts.
+ * Memory to translate a body, from its tenant's share: for its values while it is translated, its text and the written result.
+ * The body of a sub-call is not counted; only its translation is, while it lasts.
  */
 async function memoryFor(
   call: Call,
@@ -122,7 +122,7 @@ export function noMemory(translated: string): GatewayError {
   return new GatewayError("scheduler_unavailable", { cause, headers: { "retry-after": "1" } });
 }
 
-/** Counts what is written of a body. Throws 413 for more than one may have. */
+/** Counts the written part of a body. Throws 413 if it exceeds the limit of one body. */
 function bounded(): TakeBytes {
   let writtenBytes = 0;
   return (bytes) => {

@@ -68,7 +68,7 @@ function hasText({ route }: Call): boolean {
   return route.requestType !== "embedding" && route.requestType !== "image" && route.billedBy !== "characters";
 }
 
-/** Whether every answer of the route is text, whatever its upstream declares. */
+/** Whether every answer of the route is text, whatever type its upstream declares. */
 function isOfText({ route: { requestType, billedBy } }: Call): boolean {
   return requestType !== "other" && (requestType !== "audio" || billedBy === "seconds");
 }
@@ -130,8 +130,8 @@ async function examined(
 }
 
 /**
- * Each text is scanned with its other parts, and alone: the texts of an answer do not continue one another. What is not
- * `readable` as text counts as not read whole.
+ * Each text is scanned with its other parts, and alone: the texts of an answer do not continue one another. An answer that is
+ * not `readable` as text counts as not fully read.
  */
 async function scanAnswer(
   { call, request, guards }: Guarding,
@@ -169,7 +169,7 @@ async function scanTexts(
   return await runScan(call, request, { side: "output", guards, span, find, harmText });
 }
 
-/** The end of what the client is going to read: the guard model must not see what is redacted. */
+/** The end of the text that the client will read: the guard model must not see redacted text. */
 function* judgedTexts({ action, scan }: Guards, texts: readonly (readonly string[])[]): Steps<readonly string[]> {
   const judged: (readonly string[])[] = [];
   for (let [at, length] = [texts.length - 1, 0]; at >= 0 && length < HARM_TEXT_MAX; at -= 1) {
@@ -308,7 +308,7 @@ function redactedStream(
   );
 }
 
-/** The same body; a copy of it is examined when it has ended, in whatever way. */
+/** The same body; a copy of it is examined when it has ended, in any way. */
 function lookedAt(guarding: Guarding, { body, contentType }: StagedAnswer): ReadableStream<Uint8Array> {
   const { call, request } = guarding;
   const copy: Uint8Array[] = [];

@@ -1,6 +1,6 @@
 /**
- * Whether a text is harmful, by the tenant's guard model (docs/rules/guardrails.md#harm): a sub-call with a row of its own.
- * The answer of the model is text of another party: only its verdict is used.
+ * Whether a text is harmful, by the tenant's guard model (docs/rules/guardrails.md#harm): a sub-call with its own row. The
+ * answer of the model is text of another party: only its verdict is used.
  */
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import { RATE_NAMES, RATES } from "../../domain/budget/rates.ts";
@@ -14,7 +14,7 @@ const TEXT_MAX = 8000;
 const TIMEOUT_MS = 5000;
 const PROMPT = "You are a content safety classifier. Answer with exactly one word: SAFE or UNSAFE.";
 
-/** `failed`: the model is not there, did not answer in time, or answered something else. */
+/** `failed`: the model is unavailable, did not answer in time, or answered something else. */
 type HarmVerdict = "safe" | "unsafe" | "failed";
 
 /** What the budgets of a caller refuse. */

@@ -8,8 +8,9 @@ import type { Prepared } from "../call/known.ts";
 import { sendLateSpan } from "../call/report/spans.ts";
 
 /**
- * Examines something as soon as what waits now has run. `look` gets the call as it is for work that continues without its
- * client. Its span is written separately, because that of the request may be written by then. A failure is shown by the span alone.
+ * Examines something as soon as the work that waits now has run. `look` gets the call in its current state for work that
+ * continues without its client. Its span is written separately, because the request's span may be written by then. A failure is
+ * shown by the span alone.
  */
 export function lookBeside(
   call: Call,

@@ -94,8 +94,8 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
 }
 
 /**
- * Why an answer is not the client's; null: it is. A client never has the credential that the server asks for, and would take a 401
- * for one of the gateway.
+ * Why an answer must not go to the client; null: it may. A client never has the credential that the server requires, and would
+ * take a 401 for one of the gateway.
  */
 function unusable(status: number): string | null {
   if (status === 401) return "answered 401: it refuses the credential of its registration";

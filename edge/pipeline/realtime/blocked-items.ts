@@ -16,7 +16,7 @@ export class BlockedItems {
     this.#uuid = uuid;
   }
 
-  /** What a response is refused with that begins now; null: nothing is in its way. */
+  /** The refusal of a response that starts now; null: nothing blocks it. */
   get refusal(): GatewayError | null {
     const [waiting] = this.#waiting.values();
     return waiting?.refusal ?? null;

@@ -13,7 +13,7 @@ beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform
 
 const opened = async (policy: Partial<GuardPolicy> | null) => await openSession(guardedWorldOf(policy));
 
-/** What a client says, one after another, and what comes of it: the events that went on, and the codes of the others. */
+/** The events of a client, one after another, and the outcome: the events that were passed on, and the codes of the others. */
 async function said(policy: Partial<GuardPolicy> | null, events: readonly unknown[]) {
   const { client, upstream } = await opened(policy);
   for (const event of events) client.says(event);
@@ -22,7 +22,7 @@ async function said(policy: Partial<GuardPolicy> | null, events: readonly unknow
   return { sent: upstream.sent, codes: codesOf(client) };
 }
 
-/** What an upstream says, and what the client gets before the event that says that no more comes. */
+/** The events of an upstream, and those that the client gets before the event that announces the end. */
 async function heard(policy: Partial<GuardPolicy> | null, messages: readonly unknown[]) {
   const { client, upstream } = await opened(policy);
   for (const message of messages) upstream.says(message);

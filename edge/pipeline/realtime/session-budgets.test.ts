@@ -46,8 +46,8 @@ describe("an output limit", () => {
   const ask = { type: "response.create" };
 
   /**
-   * What is reserved for a response at each question, when the two sides have said the events between them. A text of the upstream is
-   * the id of an event that it refuses.
+   * The reservation for a response at each question, when the two sides have sent the events between them. A text of the
+   * upstream is the id of an event that it refuses.
    */
   async function reservedAfter(
     ...rounds: readonly { readonly said?: readonly unknown[]; readonly told?: readonly unknown[] }[]

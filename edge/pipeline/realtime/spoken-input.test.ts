@@ -1,4 +1,4 @@
-/** What the client said in audio, once its upstream has written it down (docs/rules/realtime.md#guardrails). */
+/** The client's audio, once its upstream has transcribed it (docs/rules/realtime.md#guardrails). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type GuardPolicy, guardedWorldOf } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";

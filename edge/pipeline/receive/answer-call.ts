@@ -27,7 +27,7 @@ const ROWLESS: ReadonlySet<string> = new Set<ErrorCode>([
   "realtime_upgrade_required",
 ]);
 
-/** The steps of one kind of route; `known`: what is known of its requests before the first step. */
+/** The steps of one kind of route; `known`: the facts about its requests before the first step. */
 type Steps = (call: Call, known: Known) => Promise<CallAnswer>;
 
 /**

@@ -60,7 +60,7 @@ async function fill(
     } else await writer.write(await eventOf(call, response));
     await writer.close();
   } catch (error) {
-    // The client has left, and what it would have got ends with it; or the body was broken off.
+    // The client has left, and its pending answer ends with it; or the body was broken off.
     await writer.abort(error).catch(() => undefined);
     await (await answering).response.body?.cancel().catch(() => undefined);
   }
@@ -85,7 +85,7 @@ function* oneEvent(text: string): Steps<Uint8Array> {
   return new TextEncoder().encode(`data: ${parts.join("")}\n\n`);
 }
 
-/** "": there is none, or more than may be held. */
+/** "" if there is none, or more than may be held. */
 async function textOf(call: Call, body: ReadableStream<Uint8Array>): Promise<string> {
   const held: (() => void)[] = [];
   const report = { warn: () => undefined, broken: () => undefined, onEnd: (free: () => void) => void held.push(free) };

@@ -9,7 +9,7 @@ import { ClientGone } from "../call/client-gone.ts";
 import { StallWatch } from "../call/stall-watch.ts";
 import type { RelayJob } from "./relay-job.ts";
 
-/** How long a client may take for the event that reports a break, whatever its limit for the stream itself is. */
+/** How long a client may take for the event that reports a break, regardless of its limit for the stream itself. */
 const REPORT_WITHIN_MS = 60_000;
 
 /** Ends a broken event stream with its in-band error, after `before`. False when the client does not get it. */

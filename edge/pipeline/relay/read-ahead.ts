@@ -1,7 +1,6 @@
 /**
- * Keeps a body flowing while it is not read: one copy is pumped natively into a buffer whose content is never used, so
- * that a read of the other copy gives everything that is there. Takes no more than it was requested to, and holds
- * nothing back.
+ * Keeps a body flowing while it is not read: one copy is pumped natively into a buffer whose content is never used, so that a
+ * read of the other copy gives all available bytes. Takes no more than requested, and holds nothing back.
  */
 import { releaseStack } from "../call/release-stack.ts";
 

@@ -42,7 +42,7 @@ const TEXT_TYPE = /^(?:text\/|application\/[\w.+-]*json|$)/i;
 interface RelayInput {
   readonly request: Resolved & { readonly upstream: UpstreamProgress };
   readonly forwarded: UpstreamAnswer;
-  /** The bill of a 2xx, by what was seen of it. */
+  /** The bill of a 2xx, by the part that was seen. */
   readonly bill: (answered: BilledAnswer) => Billed;
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
@@ -80,7 +80,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   // the answer of a translated call is stored nowhere
   const ids = response.ok && translation === null ? answerIdsOf(call, request, forwarded.target) : null;
   const { billedBy } = call.route;
-  // what is only read, cancelled or downloaded was not made for this request
+  // an answer that is only read, cancelled or downloaded was not made for this request
   const { method } = call.request;
   const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && TEXT_TYPE.test(contentType ?? "");
   const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade, events };
@@ -98,7 +98,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   let isBrokenByStage = (): boolean => false;
   const atEnd: (() => void)[] = [];
 
-  /** The failure of an answer that has begun. */
+  /** The failure of an answer that has started. */
   const brokenBy = (reason: string): GatewayError => {
     call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
     return reportBrokenStream(call, request.model, reason, scan.bytes);
@@ -179,7 +179,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const failure =
       interrupted ?? (broken ? new GatewayError(timedOut === null ? "upstream_failed" : "upstream_timeout") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
-    // The tokens of a row that says so are charged, and this client got nothing.
+    // Tokens in a row are charged, and this client got nothing.
     const billed = ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? NOTHING_BILLED : { ...used, costUsd: 0 };
     settler.end({ statusCode, billed, refunded: true, failure });
     throw failure;

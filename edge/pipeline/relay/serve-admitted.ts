@@ -35,7 +35,7 @@ import { relay } from "./relay.ts";
 /** The least time of an upstream call whose answer is held, in seconds. */
 const WHOLE_ANSWER_SECS_MIN = 120;
 
-/** What is done for a client's request besides its upstream call; a sub-call has nothing of it. */
+/** Work for a client's request besides its upstream call; a sub-call has none of it. */
 interface ForClient {
   /** Examines the request, unless that was done. */
   readonly guard: (request: Prepared) => Promise<Prepared>;
@@ -117,7 +117,7 @@ export async function serveAdmitted(
   }
 }
 
-/** The last answer of the model's upstreams, or what failed when there is none. Throws every other failure. */
+/** The last answer of the model's upstreams, or the failure when there is none. Throws every other failure. */
 async function askModel(
   call: Call,
   request: Admitted,
@@ -167,7 +167,7 @@ export function billed(call: Call, request: Prepared, given: BilledAnswer | null
   return bill(model, estimate, measure, answered);
 }
 
-/** The upstream goes on without a reader: what was not reported yet is owed at the estimate. */
+/** The upstream continues without a reader: the unreported part is owed at the estimate. */
 function inBackground(answered: BilledAnswer | null): BilledAnswer | null {
   return answered === null || answered.usage.bytes === 0 ? null : { ...answered, complete: true, stream: false };
 }

@@ -17,16 +17,16 @@ interface Staged extends StagedAnswer {
 
 /** Below the stages: the body of the upstream as they see it. */
 export class TappedBody {
-  /** Read to its end; false: it is under way, it broke off, or a stage wants no more of it. */
+  /** Read to its end; false: it is still under way, it broke off, or a stage needs no more of it. */
   complete = false;
   broken = false;
-  /** What was wrong with it, in words for the client. */
+  /** Its fault, in words for the client. */
   fault: string | null = null;
   readonly body: ReadableStream<Uint8Array>;
 
   /**
-   * `head` is what has been read of the body. `onUpstream` is called with every byte. The deadline of the upstream call ends
-   * with the body.
+   * `head` is the read part of the body. `onUpstream` is called with every byte. The deadline of the upstream call ends with
+   * the body.
    */
   constructor(
     { body, head, isWhole, events, clock }: Pick<RelayJob, "body" | "head" | "isWhole" | "events" | "clock">,
@@ -62,7 +62,7 @@ export class TappedBody {
     );
   }
 
-  /** What was read to its end was no whole answer. */
+  /** The fully read body was not a whole answer. */
   breakOff(fault: string | null): void {
     this.fault = fault;
     this.complete = false;
@@ -70,7 +70,7 @@ export class TappedBody {
   }
 }
 
-/** Runs the stages one after another. `onEnd` collects what is to be freed at the end of the answer. Throws what a stage throws. */
+/** Runs the stages one after another. `onEnd` collects the resources to free when the answer ends. Throws what a stage throws. */
 export async function runStages(
   stages: readonly AnswerStage[],
   first: StagedAnswer,

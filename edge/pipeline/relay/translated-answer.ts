@@ -26,7 +26,7 @@ const JSON_TYPE = "application/json";
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
-/** Gets what is wrong with the stream, if that is known. */
+/** Receives the fault of the stream, if it is known. */
 type Broken = (fault: string | null) => void;
 
 /**
@@ -64,7 +64,7 @@ function unreadable(reason: string): GatewayError {
   return new GatewayError("upstream_failed", { cause: `the answer cannot be translated: it ${reason}` });
 }
 
-/** Each event is sent as soon as it is complete. What is no event stream, or ends before its own end, breaks off. */
+/** Each event is sent as soon as it is complete. A body that is not an event stream, or ends before its own end, breaks off. */
 function translatedStream(
   call: Call,
   body: ReadableStream<Uint8Array>,
@@ -135,7 +135,7 @@ function written({ isBroken, fault }: StreamTranslation, events: string): Uint8A
   return encoder.encode(events);
 }
 
-/** A refusal of the upstream. Only the beginning of a long one is read, which says nothing then. */
+/** A refusal of the upstream. Only the start of a long one is read, which then says nothing. */
 export async function translatedRefusal(
   call: Call,
   answer: UpstreamAnswer,

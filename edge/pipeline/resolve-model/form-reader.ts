@@ -41,15 +41,15 @@ const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session
 
 export class FormReader {
   /**
-   * The fields that were read so far. Of a name that comes twice the last value counts; a value that is not UTF-8 is
-   * left out. `n` is the number of images under whatever name: once it has come, no other can follow.
+   * The fields that were read so far. If a name comes twice, the last value counts; a value that is not UTF-8 is left out. `n`
+   * is the number of images, under any of its names: once it has come, no other can follow.
    */
   readonly fields: Record<string, unknown> = {};
-  /** The values that guardrails examine so far, each a segment of its own. */
+  /** The values that guardrails examine so far, each in its own segment. */
   readonly prompts: GrowingBytes[] = [];
   /** The part of each. */
   readonly promptParts: FormPart[] = [];
-  /** What was read and not yet sent, in order; the last segment may still grow. */
+  /** Read and unsent bytes, in order; the last segment may still grow. */
   readonly segments: FormSegment[] = [];
   readonly source: PulledBody;
   readonly #scan: FormScan;
@@ -67,7 +67,7 @@ export class FormReader {
 
   /**
    * `deciding`: the fields of the form that admission and billing rest on (client-fields.ts); `namesObjects`: whether it may
-   * name objects of its upstream, which are nobody's; `passed`: steering fields that it may have.
+   * name objects of its upstream that nobody owns; `passed`: steering fields that it may have.
    */
   constructor(
     source: PulledBody,

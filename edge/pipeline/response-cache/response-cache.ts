@@ -35,7 +35,7 @@ export const CACHE_BODY_MAX_BYTES = LIMITS.cachedAnswer;
 /** A larger body is digested in parts, between which other requests have their turn. */
 const DIGEST_PART_BYTES = 1024 * 1024;
 
-/** Under which key an answer is stored, and for how long. */
+/** The key under which an answer is stored, and for how long. */
 export interface CacheMiss extends CacheKey {
   readonly ttlSecs: number;
   /** What the answer comes from: {@link originOf}. */
@@ -47,14 +47,14 @@ export interface CacheKey {
   readonly tenantId: string;
   readonly digest: string;
   readonly path: string;
-  /** The body that was looked up; another one than what is sent: guardrails have changed it since. */
+  /** The body that was looked up. If the sent body differs, guardrails have changed it since. */
   readonly outgoing: OutgoingBody;
 }
 
-/** The result for a request: its stored answer, or the request, which goes on to an upstream. */
+/** The result for a request: its stored answer, or the request, which continues to an upstream. */
 type CacheVerdict =
   | { readonly kind: "hit"; readonly answer: CallAnswer }
-  /** `key`: that of the answer that is to be stored; null: the request does not use the cache. */
+  /** `key`: the key of the answer to store; null: the request does not use the cache. */
   | { readonly kind: "miss"; readonly request: Prepared; readonly key: CacheKey | null };
 
 /** The result of one lookup. */
@@ -65,8 +65,8 @@ type Found =
   | { readonly kind: "stale"; readonly items: readonly RevItem[] };
 
 /**
- * Looks the answer up. When it rests on stale records, `reload` reads them again, and it is looked up once more. Throws
- * the failure of 503 `scheduler_unavailable` or `key_store_unavailable`, and whatever `reload` throws.
+ * Looks the answer up. If it depends on stale records, `reload` reads them again, and the lookup is repeated once. Throws the
+ * failure of 503 `scheduler_unavailable` or `key_store_unavailable`, and everything that `reload` throws.
  */
 export async function lookupResponse(
   call: Call,
@@ -115,8 +115,8 @@ function isBypassed(call: Call, { principal, model, boons }: Prepared): boolean 
 }
 
 /**
- * Where the answer of this request is stored; null: nowhere. What was true when it was looked up is judged again, because
- * records may have changed while it waited.
+ * Where the answer of this request is stored; null: nowhere. The conditions of the lookup are checked again, because records
+ * may have changed while the request waited.
  */
 export function cacheMissFor(call: Call, key: CacheKey | null, request: Prepared): CacheMiss | null {
   const { model, parsed } = request;

@@ -29,7 +29,7 @@ export class AutoRouterMemory {
   /** By cell. */
   readonly #loads = new Map<string, RefreshedValue<LoadReport>>();
 
-  /** The registered models; `anew`: as the store has them now. Throws 503 `key_store_unavailable`. */
+  /** The registered models; `anew`: read from the store now. Throws 503 `key_store_unavailable`. */
   async models(ports: Pick<Ports, "clock" | "directory">, anew: boolean): Promise<readonly ModelRecord[]> {
     const read = async () => await ports.directory.models();
     const nowMs = ports.clock();

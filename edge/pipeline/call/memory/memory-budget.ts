@@ -14,7 +14,7 @@ export const ANSWER_MEMORY_BYTES = LIMITS.answerMemory;
  */
 export const CACHE_MEMORY_BYTES = LIMITS.cacheMemory;
 
-/** The memory of one answer. The step that opens it closes it, whatever happens to the answer. */
+/** The memory of one answer. The step that opens it must close it, even if the answer fails. */
 export interface MemoryReservation {
   /** Reserves this many more bytes; false, and nothing reserved, when they do not fit. */
   grow(bytes: number): boolean;
@@ -29,10 +29,7 @@ export class MemoryBudget {
   /** The reserved bytes that can be given up. */
   #spareBytes = 0;
 
-  /**
-   * `giveUp` is called, repeatedly if necessary, to close a reservation that was opened as `spare`; false: there is
-   * none.
-   */
+  /** `giveUp` is called, repeatedly if necessary, to close a reservation that was opened as `spare`; false if there is none. */
   constructor(totalBytes: number, giveUp: () => boolean = () => false) {
     this.#totalBytes = totalBytes;
     this.#giveUp = giveUp;

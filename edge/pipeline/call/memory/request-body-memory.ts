@@ -17,7 +17,7 @@ import type { Interruption } from "../interruption.ts";
 /** A body up to this size needs no reservation. */
 export const UNRESERVED_MAX_BYTES = LIMITS.smallBody;
 const BOUNDS: BodyMemoryBounds = { totalBytes: LIMITS.bodyMemory, tenantBytes: LIMITS.tenantBodyMemory };
-/** Those of lines of batches, and of their answers. */
+/** Bodies of batch lines, and their answers. */
 export const LINES: BodyMemoryBounds = {
   totalBytes: LIMITS.lineMemory,
   tenantBytes: LIMITS.tenantLineMemory,
@@ -33,7 +33,7 @@ interface Waiting {
 export class RequestBodyMemory {
   readonly #shares: BodyMemoryShares;
   readonly #clock: Clock;
-  /** Functions that let waiting bodies go on. */
+  /** Functions that let waiting bodies continue. */
   readonly #turns = new Map<HeldBody, () => void>();
 
   constructor(clock: Clock, bounds = BOUNDS) {
@@ -83,8 +83,8 @@ export class RequestBodyMemory {
     const callOff = interruption.listen(leave);
     this.#turns.set(body, () => turn.resolve(true));
     client.addEventListener("abort", leave, { once: true });
-    // The body that is waited for may stall without an event. A timer of its own also shows the runtime that this
-    // request waits.
+    // The body that this one waits for may stall without an event. A separate timer also shows the runtime that this request
+    // waits.
     let timer = setTimeout(() => look(), PACE_MS);
     const look = (): void => {
       timer = setTimeout(() => look(), PACE_MS);
@@ -116,7 +116,7 @@ export interface BodyReservation {
   reserve(bytes: number, isForValues?: boolean): Promise<boolean>;
   /** Reports that nothing more will come. */
   complete(): void;
-  /** Frees what is reserved for values but for so many bytes. */
+  /** Frees the memory reserved for values, except for so many bytes. */
   keepValues(bytes: number): void;
   /** Frees everything that is reserved; calls after the first do nothing. */
   release(): void;

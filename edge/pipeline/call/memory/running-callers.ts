@@ -15,7 +15,7 @@ interface RunningCaller {
   revs: readonly RevItem[];
   /** The Cell knows a newer one. */
   isOld: boolean;
-  /** When it last asked in vain, epoch ms. */
+  /** When it last asked without success, epoch ms. */
   failedMs: number;
 }
 
@@ -31,7 +31,7 @@ export class RunningCallers {
     this.#running.delete(caller);
   }
 
-  /** Asks the Cell what has changed, unless a call has asked a moment ago. Never rejects: while the Cell is away nothing is known. */
+  /** Asks the Cell for changes, unless a call has just asked. Never rejects: while the Cell is unavailable nothing is known. */
   async ask(
     asking: RunningCaller,
     { clock, directory, admission }: Pick<Ports, "clock" | "directory" | "admission">,
