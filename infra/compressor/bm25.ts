@@ -1,7 +1,7 @@
 /**
  * Scores of sentences for a question by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009): each
  * sentence is a document, all sentences of a request are the collection. The question is extended by words of the sentences
- * that fit it best, so that a sentence can be found that says it in other words. Linear in the text, but for one sort.
+ * that fit it best, so that a sentence with other words can be found. Linear in the text, except for one sort.
  */
 
 /** How soon further occurrences of a word count less, and how much the length of a sentence matters. */
@@ -81,7 +81,7 @@ function indexOf(text: string): Indexed {
   return { counts, length: words.length };
 }
 
-/** A word without the commonest English endings, when enough of it is left. */
+/** A word without the most common English endings, if enough of it is left. */
 function stemOf(word: string): string {
   const stem = word.replace(/(?:ingly|edly|ing|ies|ied|ed|es|s|e|y)$/, "");
   return stem.length >= 3 ? stem : word;

@@ -19,7 +19,7 @@ export class SharedPart {
   readonly #root: string;
   readonly #sourceOf: (path: string) => string;
   #modules: readonly string[] = [];
-  /** Paths of the modules at which a file begins. */
+  /** Paths of the modules at which a file starts. */
   #entries: ReadonlySet<string> = new Set();
 
   /** `root`: the folder to which the paths of builds are relative; `sourceOf` gives the text of a file. */
@@ -28,7 +28,7 @@ export class SharedPart {
     this.#sourceOf = sourceOf;
   }
 
-  /** `first`: the modules at which the first load begins. */
+  /** `first`: the modules at which the first load starts. */
   learn({ outputs }: Metafile, first: readonly string[]): void {
     const needed = (name: string, seen = new Set<string>()): ReadonlySet<string> => {
       if (outputs[name] === undefined || seen.has(name)) return seen;
@@ -41,7 +41,7 @@ export class SharedPart {
         first.includes(entryPoint ?? "") ? [...needed(name)] : [],
       ),
     );
-    // What a small file needs comes with it, so that must be small as well.
+    // A small file brings its own dependencies along, so they must be small too.
     const isWanted = (name: string): boolean =>
       [...needed(name)].every((one) => atFirst.has(one) || (outputs[one]?.bytes ?? 0) < SMALL_BYTES);
     this.#modules = Object.entries(outputs)

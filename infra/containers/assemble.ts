@@ -1,6 +1,6 @@
 /**
- * The build stage of the Containerfile: bundles the Worker and the console, and lays out the content of each image in a folder of
- * its own: `node infra/containers/assemble.ts <folder>`. Files are linked, not copied.
+ * The build stage of the Containerfile: bundles the Worker and the console, and lays out the content of each image in a
+ * separate folder: `node infra/containers/assemble.ts <folder>`. Files are linked, not copied.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";

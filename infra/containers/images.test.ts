@@ -1,4 +1,4 @@
-/** The images: each has the packages that its scripts import, and nothing else is promised of them than what is in the lock file. */
+/** The images: each has the packages that its scripts import, and its SBOM lists only packages of the lock file. */
 import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";

@@ -27,8 +27,8 @@ export const CALLER_REFUSALS = [
 ] as const satisfies readonly ErrorCode[];
 
 /**
- * The error code of the first check that refuses a key at an instant, or null when it may be served. `invalid_api_key`:
- * its secret was replaced, and is not admitted any more, so that it stands for nobody.
+ * The error code of the first check that refuses a key at an instant, or null when it may be served. `invalid_api_key`: its
+ * secret was replaced and is no longer admitted, so it identifies nobody.
  */
 export function callerRefusal(
   key: KeyEnds & Pick<ResolvedKey, "disabled"> & { readonly tenant: AccessTerms | null },

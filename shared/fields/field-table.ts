@@ -1,9 +1,8 @@
 /**
- * One table of fields per resource: each entry says in which column a field is stored, which value it has, and where it is
- * shown. The columns of the database, the record of the Management API, the rows of a backup and the hot copy are derived
- * from the table, so that a new field is one more entry. A value that may be null makes its column nullable, so that this
- * is stated only once.
- * The Worker loads these tables with the hot copies, so they import only zod.
+ * One table of fields per resource: each entry states the column of a field, its type, and where it is shown. The columns of
+ * the database, the record of the Management API, the rows of a backup and the hot copy are derived from the table, so that a
+ * new field is one more entry. A value that may be null makes its column nullable, so that this is stated only once. The Worker
+ * loads these tables with the hot copies, so they import only zod.
  */
 import type * as z from "zod";
 

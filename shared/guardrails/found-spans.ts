@@ -95,7 +95,7 @@ export class FoundSpans {
     });
   }
 
-  /** @param refuses told a part, and the index of the first of these that begins at it or behind it */
+  /** @param refuses called with a part, and the index of the first of these that starts at it or after it */
   #addUnless(others: FoundSpans, refuses: (start: number, end: number, at: number) => boolean): void {
     const added = new FoundSpans();
     let at = 0;

@@ -22,7 +22,7 @@ const { raw } = String;
 const EARLIER = raw`\b(?:previous|prior|above|earlier|preceding|all|any|your|system)\b`;
 const INSTRUCTIONS = raw`\b(?:instructions?|prompts?|rules?|directives?|guidelines?)\b`;
 
-/** What is measured of a prompt, and where a device has its developer mode. */
+/** Units in which a prompt is measured, and names of devices that have a developer mode. */
 const UNLESS: Readonly<Record<string, string>> = {
   reveal_prompt: "length lengths size sizes limit limits budget cache caching hash cost costs latency",
   developer_mode:

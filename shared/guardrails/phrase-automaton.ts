@@ -25,7 +25,7 @@ export const DEAD = 0;
 
 /** The automaton of a list of phrases, each of two characters at least. */
 export class PhraseAutomaton {
-  /** The state at the beginning of a text, behind a letter or digit, and behind anything else. */
+  /** The state at the start of a text, after a letter or digit, and after anything else. */
   readonly fromStart: number;
   readonly fromWord: number;
   readonly fromOther: number;
@@ -62,8 +62,8 @@ export class PhraseAutomaton {
   }
 
   /**
-   * The first index, from one index on and before another, at which a phrase can begin, judged by the unit before it and the
-   * first three of its own; `end` when there is none. There are units before `from` and up to two places behind `end`.
+   * The first index, from one index on and before another, at which a phrase can start, judged by the unit before it and its
+   * first three units; `end` if there is none. There are units before `from` and up to two places after `end`.
    */
   nextBegin(units: Uint16Array, from: number, end: number): number {
     const [classes, words, begins, size] = [this.#classes, this.#wordClasses, this.#begins, this.#characters.length];
@@ -92,7 +92,7 @@ export class PhraseAutomaton {
     return this.#wordClasses[unitClass] === 1;
   }
 
-  /** The state after one more character; DEAD when no phrase goes on. */
+  /** The state after one more character; DEAD when no phrase continues. */
   next(state: number, unitClass: number): number {
     const at = state * this.#characters.length + unitClass;
     const known = this.#next[at] ?? -1;
@@ -114,7 +114,7 @@ export class PhraseAutomaton {
     return state;
   }
 
-  /** Whether a phrase goes on from a state, or ends there. */
+  /** Whether a phrase continues from a state, or ends there. */
   #goesOn(state: number, unitClass: number): boolean {
     if (state === DEAD) return false;
     return this.next(state, unitClass) !== DEAD || this.endedBefore(state, unitClass) !== undefined;

@@ -40,7 +40,7 @@ export const BATCH_ENDPOINTS = [
   "/v1/classify",
 ] as const;
 
-/** What is wrong with the file of a batch. `line`: null for the file as a whole. */
+/** The fault of a batch's file. `line`: null for the file as a whole. */
 const batchFaultSchema = z.object({
   code: z.string(),
   line: z.number().int().nullable(),
@@ -114,7 +114,7 @@ export const batchSchema = z
   .meta({ id: "Batch" });
 export type Batch = z.infer<typeof batchSchema>;
 
-/** Filters of GET /batches besides paging. */
+/** Filters of GET /batches in addition to paging. */
 export const batchFilterSchema = z.object({
   tenant_id: uuidQuery.optional(),
   status: oneOf(BATCH_STATUSES).optional(),

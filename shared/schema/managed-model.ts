@@ -140,7 +140,7 @@ export const putManagedModelSchema = z
   })
   .meta({ id: "PutManagedModel" });
 
-/** PATCH /models/{id}/managed: null stands for the default. What is stored after it is held to the rules of PUT. */
+/** PATCH /models/{id}/managed: null means the default. The stored result must obey the rules of PUT. */
 export const patchManagedModelSchema = z
   .object({ ...orNull(given), partition: given.partition, serving_port: given.serving_port })
   .partial()
@@ -148,7 +148,7 @@ export const patchManagedModelSchema = z
 
 const replicaCount = z.number().int();
 
-/** A spec as it is shown, with what the provisioner needs of its model and how many replicas there are in each state. */
+/** A spec as shown, with the fields of its model that the provisioner needs and the number of replicas in each state. */
 export const managedModelSchema = z
   .object({
     ...recordShape(MANAGED_MODEL_FIELDS),

@@ -63,5 +63,5 @@ export const createModelEndpointSchema = z
   })
   .meta({ id: "CreateModelEndpoint" });
 
-/** PUT /models/{id}/endpoints/{endpoint_id}: what is omitted keeps its value. */
+/** PUT /models/{id}/endpoints/{endpoint_id}: omitted fields keep their value. */
 export const updateModelEndpointSchema = z.object(fields).partial().meta({ id: "UpdateModelEndpoint" });

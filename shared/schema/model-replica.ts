@@ -40,7 +40,7 @@ export const modelReplicaSchema = z
   .meta({ id: "ModelReplica" });
 export type ModelReplica = z.infer<typeof modelReplicaSchema>;
 
-/** Filters of GET /replicas besides paging. */
+/** Filters of GET /replicas in addition to paging. */
 export const replicaFilterSchema = z.object({
   model_id: uuidQuery.optional(),
   state: oneOf(REPLICA_STATES).optional(),
@@ -62,7 +62,7 @@ export const createReplicaSchema = z
   })
   .meta({ id: "CreateReplica" });
 
-/** PATCH /replicas/{id}: what is omitted keeps its value. */
+/** PATCH /replicas/{id}: omitted fields keep their value. */
 export const patchReplicaSchema = z
   .object({
     state: oneOf(REPLICA_STATES),

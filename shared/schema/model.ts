@@ -36,7 +36,7 @@ import { baseUrl, headerSecret, storedBaseUrl } from "./upstream.ts";
 
 export const BOONS = ["vision", "structured_output", "compression"] as const;
 
-/** Filters of GET /models besides paging (docs/rules/management-api.md#searches). */
+/** Filters of GET /models in addition to paging (docs/rules/management-api.md#searches). */
 export const modelFilterSchema = z.object({
   q: queryText.meta({ description: "Part of model_name or upstream_model, case-insensitive" }).optional(),
 });

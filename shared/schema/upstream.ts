@@ -16,8 +16,8 @@ export const storedBaseUrl = freeText(2000)
   .superRefine(refuseNoUrl);
 
 /**
- * A base address without a trailing slash, or "" (docs/rules/models.md#addresses): paths are appended to it, so nothing of a
- * URL that stands behind a path can be in it. The verb checks whether it may be called.
+ * A base address without a trailing slash, or "" (docs/rules/models.md#addresses): paths are appended to it, so it cannot
+ * contain parts of a URL that follow the path. The verb checks whether it may be called.
  */
 export const baseUrl = storedBaseUrl.refine((text) => !/[?#]/.test(text), "must not contain ? or #");
 

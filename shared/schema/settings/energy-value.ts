@@ -22,8 +22,8 @@ export const energyValueSchema = z.object({
 export type EnergyValue = z.infer<typeof energyValueSchema>;
 
 /**
- * `energy:reading` (docs/rules/storage-layouts.md#key-value-keys): the last good reading. `error`: that of the last
- * attempt, null when it succeeded.
+ * `energy:reading` (docs/rules/storage-layouts.md#key-value-keys): the last good reading. `error`: the error of the last
+ * attempt, null if it succeeded.
  */
 export const energyReadingSchema = z.object({
   cluster_watts: z.number(),
