@@ -17,7 +17,7 @@ export interface Databases {
    * version does not.
    */
   pending(at: DatabaseAddresses): Promise<readonly string[]>;
-  /** Applies what is pending, in both databases; returns the names of what was applied in the first. */
+  /** Applies pending migrations in both databases; returns the names of those applied in the first. */
   migrate(at: DatabaseAddresses): Promise<readonly string[]>;
 }
 

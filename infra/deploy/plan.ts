@@ -54,7 +54,7 @@ interface Expected {
   readonly options: Pick<DeployOptions, "environment" | "isFirst" | "percentage">;
 }
 
-/** Why nothing can be deployed to what the platform has now; null: it can. */
+/** Why nothing can be deployed over the platform's current state; null: it can. */
 export function deployedProblem(deployed: Deployed, { worker, migrationTags, options }: Expected): string | null {
   const { exists, migrationTag } = deployed;
   const serving = servingIn(deployed);

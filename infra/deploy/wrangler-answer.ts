@@ -11,7 +11,7 @@ export interface CommandResult {
   readonly entries: readonly unknown[];
 }
 
-/** Raised when a command of wrangler fails; the message has the command and the end of what it said. */
+/** Raised when a command of wrangler fails; the message has the command and the end of its output. */
 export class WranglerError extends Error {
   override readonly name = "WranglerError";
 }
@@ -32,7 +32,7 @@ const uploadSchema = z.object({ type: z.enum(["version-upload", "deploy"]), vers
 
 /** The last lines that a command printed, without colours. */
 const LINES_OF_FAILURE = 6;
-/** What wrangler adds to every error, and nobody needs here. */
+/** Text that wrangler adds to every error, and that nobody needs here. */
 const PADDING = /please open an issue at|Logs were written to/;
 
 /** What a failed command tells programs; null: nothing, for example because it was ended from outside. */
@@ -50,7 +50,7 @@ export function versionIn({ entries }: CommandResult): string {
   return upload.version_id;
 }
 
-/** The error for a command that failed, with what it printed last. */
+/** The error of a failed command, with its last output. */
 export function wranglerFailure(
   command: readonly string[],
   { stdout, stderr, exitCode }: CommandResult,

@@ -16,7 +16,7 @@ import { chartDigest, RENDERED } from "./helm.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** What is looked at here; the rest is checked by the types of Kubernetes. */
+/** The parts examined here; the types of Kubernetes check the rest. */
 const objectSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
@@ -40,7 +40,10 @@ const variable = z.strictObject({
     ])
     .optional(),
 });
-/** A workload of the gateway: nobody is root, nothing is written outside of volumes, every state of the container is asked for. */
+/**
+ * A workload of the gateway: nothing runs as root, nothing is written outside volumes, and the container has every kind of
+ * probe.
+ */
 const workloadSchema = z.looseObject({
   spec: z.looseObject({
     template: z.looseObject({

@@ -35,7 +35,7 @@ export function chartDigest(): string {
   return `sha256:${hash.digest("hex")}`;
 }
 
-/** Runs `helm lint --strict` with the default values and with each set of values. Throws what it finds. */
+/** Runs `helm lint --strict` with the default values and with each set of values. Throws its findings. */
 export function lintChart(helm: ProgramCommand): void {
   for (const values of [[], ...RENDERED.map(valuesOf)])
     run(helm, ["lint", "--strict", "--kube-version", KUBERNETES, CHART, ...values]);

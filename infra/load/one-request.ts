@@ -2,13 +2,13 @@
 import { EventReader } from "../../shared/wire/event-reader.ts";
 import type { LoadOptions } from "./options.ts";
 
-/** How one request went. Times are milliseconds of the load's clock, which begins with the load. */
+/** The course of one request. Times are milliseconds of the load's clock, which starts with the load. */
 export interface LoadSample {
   readonly startMs: number;
   /** When the first token, or a whole answer, was there; null: never. */
   readonly firstMs: number | null;
   readonly endMs: number;
-  /** `ok`, the code of a refusal, or `cut_off` for an answer that did not come to its end. */
+  /** `ok`, the code of a refusal, or `cut_off` for an incomplete answer. */
   readonly outcome: string;
   /** As the answer counted them; 0: it did not say. */
   readonly outputTokens: number;
@@ -108,7 +108,7 @@ async function refusalOf(response: Response): Promise<string> {
   return codeOf(fieldsOf(body)["error"]) ?? `http_${response.status}`;
 }
 
-/** The code of an error; null: it has none that can be shown. */
+/** The code of an error; null if it has none that can be shown. */
 function codeOf(error: unknown): string | null {
   const { code } = fieldsOf(error);
   return typeof code === "string" && CODE.test(code) ? code : null;

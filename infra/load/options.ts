@@ -8,13 +8,13 @@ const REQUESTS_MAX = 1_000_000;
 const RATE_MAX = 5000;
 
 export interface LoadOptions {
-  /** The data plane's address, without `/v1` and without a slash at its end. */
+  /** The data plane's address, without `/v1` and without a trailing slash. */
   readonly baseUrl: string;
   readonly key: string;
   readonly model: string;
   /** Requests that are under way at once, at most. */
   readonly concurrency: number;
-  /** Requests that begin in a second; null: the next one begins when one has ended. */
+  /** Requests started per second; null: the next one starts when one has ended. */
   readonly rate: number | null;
   readonly durationMs: number;
   readonly requestsMax: number;
@@ -25,7 +25,7 @@ export interface LoadOptions {
   readonly svgPath: string | null;
 }
 
-/** Thrown for options that make no load; the message names each wrong one and what it may be. */
+/** Thrown for invalid options; the message names each wrong one and its allowed values. */
 export class LoadOptionsError extends Error {
   override readonly name = "LoadOptionsError";
 }

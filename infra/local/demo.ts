@@ -51,7 +51,7 @@ export function lastDemoPort(dataDir: string): number {
 }
 
 /**
- * Creates the demo records, or finds those of an earlier start; null when the operator has deleted them. Rejects when the
+ * Creates the demo records, or finds those of an earlier start; null if the operator has deleted them. Rejects when the
  * Management API refuses.
  */
 export async function seedDemo(options: DemoOptions): Promise<Demo | null> {

@@ -35,7 +35,7 @@ interface Edge extends Running {
   readonly proxyUrl: string;
 }
 
-/** What is not here: name -> what it must be. */
+/** Missing values: name -> required form. */
 const NEEDED: Readonly<Record<string, string>> = {
   GATEWAY_INTERNAL_BASE_URL: "the Management API of the control service, such as http://control:9180",
   GATEWAY_REDIS_URL: "the key-value store of the control service",

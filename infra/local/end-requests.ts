@@ -15,7 +15,7 @@ const HELD_WITHIN_MS = 1_000;
 /** The time for the runtime to end after its last request; in a cluster it hands its objects over first. */
 const RUNTIME_STOP_MS = 3_000;
 
-/** What is ended. */
+/** The requests to end. */
 interface Ending {
   readonly fronts: readonly Pick<FrontProxy, "drain" | "quiet" | "close">[];
   readonly runtime: Runtime;
@@ -46,7 +46,7 @@ async function hold(port: number, internalToken: string): Promise<() => Promise<
     request.once("response", (response) => response.resume().once("close", resolve)).once("error", () => resolve());
   });
   request.flushHeaders();
-  // The runtime serves what has arrived in order.
+  // The runtime serves requests in the order of arrival.
   await askHealth(`http://127.0.0.1:${port}/health`, HELD_WITHIN_MS);
   return async () => {
     request.end();

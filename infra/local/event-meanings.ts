@@ -1,5 +1,5 @@
 /**
- * What the events in the parts' logs mean, in one sentence for whoever watches a terminal. A test holds the tables to the
+ * The meaning of each event in the parts' logs, in one sentence for a person at a terminal. A test compares the tables with the
  * events that the parts log.
  */
 type Meanings = Readonly<Record<string, string>>;

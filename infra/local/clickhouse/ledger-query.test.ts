@@ -11,7 +11,7 @@ import { KEY, ledgerRow, TENANT, TestLedger } from "../../../test/harness/ledger
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** The first of the days of these tests; none is so young that its rows may still be on their way. */
+/** The first of the days of these tests; all are old enough that no row is still on its way. */
 const FIRST = Math.floor(Date.now() / DAY_MS - 20) * DAY_MS;
 const ledger = new TestLedger();
 ledger.use();

@@ -40,8 +40,8 @@ interface BundleSource {
 }
 
 /**
- * Writes the Worker into a folder: for a gateway that starts without its sources' packages, and for the next start, which bundles
- * again only what is made of other sources.
+ * Writes the Worker into a folder: for a gateway that starts without the packages of its sources, and for the next start, which
+ * only rebuilds bundles whose sources have changed.
  */
 export async function writeBundle(folder: string, { entry, built }: BundleSource = {}): Promise<WorkerBundle> {
   const sources = built ?? `${entry} ${hashOfSources(["edge", "shared", "infra/local/workerd"])}`;
@@ -57,7 +57,7 @@ export async function writeBundle(folder: string, { entry, built }: BundleSource
   return bundle;
 }
 
-/** Also of the code itself: a machine that loses its power can lose what was written last. */
+/** The code too: a machine that loses power can lose the latest writes. */
 function madeOf(sources: string, { code }: WorkerBundle): string {
   return createHash("sha256").update(sources).update(code).digest("hex");
 }
