@@ -75,7 +75,7 @@ const foreignObjects = envText("refuse")
 
 function pathFault(path: string): string | null {
   if (!/^\/[^\s?#\\]+$/.test(path) || !isSafePath(path)) return "is not a plain path that starts with a slash";
-  if (!isServedPath(path)) return "has an empty segment, a slash at its end, or a route of the gateway in another case";
+  if (!isServedPath(path)) return "has an empty segment, a trailing slash, or a route of the gateway in another case";
   return mayBeAdded(path) ? null : "is an account object, or can be read as another route";
 }
 
@@ -270,7 +270,7 @@ const ROWS = {
   GATEWAY_PASSTHROUGH_PATHS: to(
     "passthroughPaths",
     passthroughPaths.describe(
-      "Paths that the gateway forwards too, besides those of inference: [what is forwarded](docs/api.md#what-is-forwarded).",
+      "Paths that the gateway forwards too, in addition to inference paths: [what is forwarded](docs/api.md#what-is-forwarded).",
     ),
   ),
   GATEWAY_PASSTHROUGH_FIELDS: to(

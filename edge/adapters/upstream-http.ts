@@ -90,7 +90,7 @@ async function* decoded(chunks: AsyncIterable<Uint8Array>, isDocument: boolean):
     }
   } catch (error) {
     if (!isOfCoding(error)) throw error;
-    if (!end.reached) throw new Error("the answer is not what its content-encoding says");
+    if (!end.reached) throw new Error("the answer does not match its content-encoding");
   }
   yield* held;
 }

@@ -64,7 +64,7 @@ export interface ConfigFacts {
 export function checkConfig(facts: ConfigFacts): readonly Finding[] {
   const { environment, top, config } = facts;
   const drift = driftOf(top, config).map(
-    (name) => `${name} of env.${environment} differs from the top level, which is what was tested: make them equal`,
+    (name) => `${name} of env.${environment} differs from the top level, which was tested: make them equal`,
   );
   const sizes = limitProblems(config);
   return [

@@ -66,7 +66,7 @@ export function deployedProblem(deployed: Deployed, { worker, migrationTags, opt
   if (one !== undefined && serving.length > 1)
     return `two versions share the traffic (${sharesOf(serving)}): give one of them all of it first, for example npx wrangler versions deploy ${one.id}@100% --env ${options.environment} --yes`;
   if (migrationTag !== null && !migrationTags.includes(migrationTag))
-    return `the objects have the migration ${migrationTag}, which wrangler.toml of this checkout does not list: it is older than what is deployed, or that is another Worker; deploy from a checkout that lists it`;
+    return `the objects have the migration ${migrationTag}, which wrangler.toml of this checkout does not list: it is older than the deployed version, or the Worker is another one; deploy from a checkout that lists it`;
   const plan = planOf(deployed, migrationTags);
   if (plan.way === "whole" && options.percentage < 100)
     return `--gradual is not possible: ${plan.reason}, and the platform does that for all traffic at once`;

@@ -17,7 +17,7 @@ const KNOWN: ReadonlySet<string> = new Set([...VARIABLE_NAMES, ...OF_OTHERS]);
 /** The variable by which an unknown one stops a part, as a field of its schema. */
 export const strictVariables = {
   GATEWAY_STRICT_ENV: envFlag(false).describe(
-    "On: a variable that begins with `GATEWAY_` or `DASHBOARD_` and is not in this list prevents the start. Off: the start [warns](docs/run.md#configure).",
+    "On: a variable that starts with `GATEWAY_` or `DASHBOARD_` and is not in this list prevents the start. Off: the start [warns](docs/run.md#configure).",
   ),
 };
 

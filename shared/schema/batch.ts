@@ -104,7 +104,7 @@ export const batchSchema = z
     lines_failed: z.number().int(),
     errors: z.array(batchFaultSchema).meta({ description: "Why the file was refused" }),
     expires_at: timestamp,
-    in_progress_at: when("When its lines began to run"),
+    in_progress_at: when("When its lines started to run"),
     finalizing_at: when("When the last line had ended"),
     cancelling_at: when("When it was asked to stop"),
     ended_at: when("When it was completed, failed, expired or cancelled"),

@@ -330,7 +330,7 @@ export const validateModelSchema = z
 
 export const modelValidationSchema = z
   .object({
-    reachable: z.boolean().meta({ description: "GET {api_base}/models was answered, with whatever status" }),
+    reachable: z.boolean().meta({ description: "GET {api_base}/models was answered, with any status" }),
     listed: z.boolean().nullable().meta({ description: "The catalog lists the model. Null: unknown" }),
     wildcard: z.boolean().meta({ description: "The catalog has a wildcard entry that matches any model" }),
     warnings: z.array(z.string()),

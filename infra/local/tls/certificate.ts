@@ -68,7 +68,7 @@ async function readText(variable: string, path: string): Promise<string | Certif
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = await file.stat();
-      if (!stat.isFile()) return { problem: `${variable} must be a file: ${path} is none` };
+      if (!stat.isFile()) return { problem: `${variable} must be a file: ${path} is not one` };
       if (stat.size > FILE_MAX_BYTES)
         return { problem: `${variable} must be a file of at most 1 MiB: ${path} is larger` };
       return await file.readFile("utf8");
