@@ -69,7 +69,7 @@ export interface Deps {
   readonly env: Env;
   readonly ports: Ports;
   readonly memory: IsolateMemory;
-  /** What the isolate's requests do. */
+  /** The work of the isolate's requests. */
   readonly underWay: WorkUnderWay;
   readonly cell: CellAdmission;
   readonly control: ControlCalls;
@@ -78,7 +78,7 @@ export interface Deps {
   readonly missingPart: () => Promise<string | null>;
   /** The tokens between the planes that are accepted; calls carry the first. Without one the internal routes refuse every request. */
   readonly internalTokens: () => Promise<readonly string[]>;
-  /** What follows a wrong token. */
+  /** The reaction to a wrong token. */
   readonly authFailures: AuthFailureHandler;
   /** The Ledger that keeps the cell's alerts, on a fresh stub. */
   readonly alertLedger: () => LedgerApi;

@@ -70,7 +70,7 @@ function discard(path) {
  * folder cannot be written to.
  * @param {string} folder
  * @param {(holder: number) => void} onWait
- * void} lets go => @returns {() => void} releases it => void} lets go
+ * @returns {() => void} releases it
  */
 export function lockInstall(folder, onWait) {
   const path = join(folder, NAME);

@@ -1,6 +1,6 @@
 /**
  * Sends items that requests produce at nearly the same moment in one call. Each call is made in the context of one of these
- * requests; if the platform cuts that request off, a later request sends the items that are left.
+ * requests; if the platform cuts that request off, a later request sends the remaining items.
  */
 import type { Clock } from "../ports.ts";
 

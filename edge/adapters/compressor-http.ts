@@ -14,7 +14,7 @@ const SCORE_CHARS_MAX = 40;
 const ANSWER_CHARS_MIN = 4096;
 
 interface CompressorOptions {
-  /** Without a trailing slash; null: there is no sidecar. */
+  /** Without a trailing slash; null if there is no sidecar. */
   readonly url: string | null;
   readonly timeoutMs: number;
   readonly clock: Clock;

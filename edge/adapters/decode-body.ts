@@ -1,6 +1,6 @@
 /**
- * Decodes bodies with the platform's own library, which is loaded with the first such body. It makes as much at a time
- * as is read of it, and lets other requests work in between: a few bytes may become many.
+ * Decodes bodies with the platform's own library, which is loaded with the first such body. It decodes only as much as is read,
+ * and lets other requests run in between: a few bytes may become many.
  */
 import type { Decode } from "../ports.ts";
 

@@ -83,7 +83,7 @@ export class IsolateResponseCache {
     return false;
   }
 
-  /** The time. When it has gone back, expiry times mean nothing any more, and all answers are dropped. */
+  /** The time. When it has gone back, expiry times are meaningless, and all answers are dropped. */
   #now(): number {
     const nowMs = this.#clock();
     if (nowMs < this.#latestMs) while (this.evictOldest());

@@ -95,7 +95,9 @@ function rootAttributes(call: FinishedCall): Attributes {
   };
 }
 
-/** What the conventions for generative AI say of the whole call; nothing for a call of a tool server or an unknown route. */
+/**
+ * The attributes of the whole call in the conventions for generative AI; none for a call of a tool server or an unknown route.
+ */
 function inferenceAttributes(call: FinishedCall): Attributes {
   const { row, apiBase, spans } = call;
   if (row.request_type === "other" && row.model === "") return {};

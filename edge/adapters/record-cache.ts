@@ -19,7 +19,7 @@ interface Copy<T> {
   readonly freshUntilMs: number;
 }
 
-/** What a read found; null: there is no such record. */
+/** The result of a read; null: there is no such record. */
 interface Read<T> {
   readonly record: T | null;
   /** The record comes from a read that started before this one was requested: it may be out of date. */
@@ -28,7 +28,7 @@ interface Read<T> {
 
 /** A read in progress. */
 interface Load {
-  /** True: what it finds may be out of date and is not kept. */
+  /** True: its result may be out of date and is not kept. */
   outdated: boolean;
 }
 
@@ -70,7 +70,7 @@ export class RecordCache<T extends object> {
   /**
    * Reads a record, with one read at a time per name. A record found is kept; absence is not. `anew`: joins no read that
    * started earlier, which might return an old value. A joined read is only waited for up to a limit: the platform may have cut
-   * off the request that began it.
+   * off the request that started it.
    */
   async read(name: string, load: () => Promise<T | null>, anew: boolean): Promise<Read<T>> {
     const inFlight = anew ? undefined : this.#flights.get(name);

@@ -82,7 +82,7 @@ export class RedisDirectory implements Directory {
     // One command for all of them: a client that sends a wrong key makes the store work no more than without a rotation.
     const known = await this.#whichOf(hashes);
     if (known === null) return null;
-    // A hash that was renewed meanwhile: its new copy is written before the old one goes.
+    // A hash that was renewed meanwhile: its new copy is written before the old one is deleted.
     return (await find(known)) ?? (known === keyHash ? null : await find(keyHash));
   }
 

@@ -1,10 +1,10 @@
 /**
  * Which tenants were given an object of an upstream, and by which upstream, in the key-value store
  * (docs/rules/routes.md#objects-of-upstreams), by the hash of the object's id, for 30 days. An object belongs to the first
- * tenant that was given its id. Some servers give all items the same id, so that other tenants are noted as ones that share the id:
- * they can repeat it, and reach nothing by it. An index for each tenant bounds how many it has; the oldest go first. What this
- * isolate has seen is in its memory too, except places that other isolates may change. What the store did not take waits in memory
- * until it does, and what comes meanwhile lines up behind it.
+ * tenant that was given its id. Some servers give all items the same id, so that other tenants are noted as ones that share the
+ * id: they can repeat it, and reach nothing by it. An index for each tenant bounds how many it has; the oldest are dropped
+ * first. Objects that this isolate has seen are in its memory too, except places that other isolates may change. Writes that
+ * the store did not take wait in memory until it does, and later writes queue after them.
  */
 
 import { LRUCache } from "lru-cache";
@@ -83,7 +83,7 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     this.#saveLate();
   }
 
-  /** What the store says of these objects. Throws StoreDown. */
+  /** The store's facts about these objects. Throws StoreDown. */
   async #stored(tenantId: string, digests: Iterable<string>): Promise<Map<string, Found>> {
     const wanted = [...digests];
     const read = await this.#options.client.run(async (redis) => {

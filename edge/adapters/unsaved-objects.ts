@@ -1,6 +1,6 @@
 /**
- * Objects of upstreams that the key-value store has not taken yet, by tenant, with limited memory. What a tenant adds above its
- * part is left out, so that it takes no other tenant's room.
+ * Objects of upstreams that the key-value store has not taken yet, by tenant, with limited memory. Additions of a tenant above
+ * its part are left out, so they take no other tenant's room.
  */
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import type { ObjectPlace } from "../ports.ts";

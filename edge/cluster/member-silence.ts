@@ -7,7 +7,7 @@
 import { ADMISSION_PATIENCE_MAX_SECS } from "./holder-lease.ts";
 
 const LEASE_MAX_MS = ADMISSION_PATIENCE_MAX_SECS * 1000;
-/** What a Cell waits beyond the lease before it takes slots back, ms. */
+/** How long a Cell waits beyond the lease before it takes slots back, ms. */
 const REGRANT_MARGIN_MS = 5_000;
 /** An isolate asks a few times in each second: after so many intervals without a message it may be cut off. */
 const QUIET_INTERVALS = 2;
@@ -15,7 +15,7 @@ const QUIET_INTERVALS = 2;
 interface HeardMember {
   /** The interval in which it last reported. */
   heardAt: number;
-  /** The longest lease that it has told of, and the Cell's own at least, ms. */
+  /** The longest lease that it has stated, and at least the Cell's own, ms. */
   leaseMs: number;
 }
 
@@ -26,7 +26,10 @@ export class MemberSilence {
   readonly #known = new Map<string, HeardMember>();
   #interval = 0;
 
-  /** `leaseMs`: the lease of an isolate that tells of none, or of a shorter one. `everyMs`: the least time between two calls of `pass`. */
+  /**
+   * `leaseMs`: the lease of an isolate that states none, or a shorter one. `everyMs`: the least time between two calls of
+   * `pass`.
+   */
   constructor(leaseMs: number, everyMs: number) {
     this.#leaseMs = leaseMs;
     this.#everyMs = everyMs;

@@ -163,7 +163,7 @@ describe("a Cell that is out of reach, with nobody else in its place", () => {
   });
 });
 
-/** What the lease answers, once the timer that is due for the answer has run. */
+/** The state of the lease, once the timer that is due for the answer has run. */
 async function isHeld(lease: { isHeld(): Promise<boolean> }): Promise<boolean> {
   const [held] = await Promise.all([lease.isHeld(), pass(0)]);
   return held;

@@ -46,8 +46,8 @@ export class OwnerWatch {
   }
 
   /**
-   * A lease on what the caller asks the Cell for from now on. `onEnd`: the Cell could not be reached for as long as it lasts.
-   * `onLook`: called after each look, until then.
+   * A lease for the caller's requests to the Cell from now on. `onEnd`: the Cell could not be reached for the time of the
+   * lease. `onLook`: called after each check, until then.
    */
   begin(onEnd: () => void, onLook: () => void = () => undefined): SlotLease {
     const begunMs = this.#clock();
@@ -91,7 +91,7 @@ export class OwnerWatch {
         lost.reject(Object.assign(new Error("the Cell lives elsewhere"), { retryable: true }));
     };
     const lease = this.begin(() => lost.reject(new Error("the Cell is out of reach")), compare);
-    // Also when every call is short: the Cell takes an isolate that does not ask to be gone (member-silence.ts).
+    // Also when every call is short: if an isolate asks nothing, the Cell considers it gone (member-silence.ts).
     this.#look();
     compare();
     try {

@@ -12,7 +12,7 @@ const PAUSE_MAX_MS = 1_000;
 /** A Cell that has not answered for this long may be one that has no owner. The last attempt may take as long. */
 const SILENT_AFTER_MS = 1_000;
 
-/** What the waits of an isolate have in common. */
+/** Shared state of the waits of an isolate. */
 export interface PatienceTerms {
   readonly patienceMs: number;
   readonly clock: Clock;

@@ -1,8 +1,8 @@
 /**
  * Calls to the Cell object in the context of one request: sessions, rows that no session takes, and questions. A failed call is
- * tried once more on a fresh stub when that can help; when it fails again, the answer is 503 `scheduler unavailable`
- * (docs/rules/admission.md#unavailable). A row that its Cell cannot take goes to the Ledger directly, and is sent again
- * while the Ledger is unreachable too: the Ledger recognises a row by its request id.
+ * retried once on a fresh stub when that can help; when it fails again, the answer is 503 `scheduler unavailable`
+ * (docs/rules/admission.md#unavailable). A row that its Cell cannot take goes to the Ledger directly, and is sent again while
+ * the Ledger is unreachable too: the Ledger recognises a row by its request id.
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";

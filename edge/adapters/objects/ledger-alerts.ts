@@ -38,7 +38,7 @@ export function alertLedgerOf(cell: string): string {
 export class LedgerAlerts implements Alerts {
   readonly #options: LedgerAlertsOptions;
   readonly #repeats = new AlertThrottle();
-  /** By id: what the Ledger may not have yet, oldest first. */
+  /** By id: events that the Ledger may not have yet, oldest first. */
   readonly #unsent = new Map<string, AlertEvent>();
   /** The watch that sends waiting alerts: its number, and when it started, epoch ms; null when none is needed. */
   #watch: { readonly number: number; readonly sinceMs: number } | null = null;
@@ -69,7 +69,7 @@ export class LedgerAlerts implements Alerts {
     }
   }
 
-  /** Never rejects: the watch sends again what did not arrive. */
+  /** Never rejects: the watch resends lost alerts. */
   async #send(leaving: readonly CountedIssue[]): Promise<void> {
     const { clock, uuid, log } = this.#options;
     const fresh = leaving.map(({ issue, count }): AlertEvent => {

@@ -31,7 +31,7 @@ export class LostRows {
     this.#rows += 1;
   }
 
-  /** Tells a Ledger of them, one call at a time; call it when one may be in reach. */
+  /** Reports them to a Ledger, one call at a time; call it when one may be reachable. */
   tell(): void {
     const rows = this.#rows;
     const { ledger, clock, keepAlive } = this.#options;
@@ -41,7 +41,7 @@ export class LostRows {
     const telling = { sinceMs: nowMs };
     this.#telling = telling;
     const end = (counted: number): void => {
-      // A later call tells of the same rows.
+      // A later call reports the same rows.
       if (this.#telling !== telling) return;
       this.#rows -= counted;
       this.#telling = null;

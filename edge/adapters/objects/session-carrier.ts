@@ -41,7 +41,7 @@ const GATHER_MS = 4;
 const UNDER_WAY_MAX = 16;
 /** A Cell that does not answer an exchange for this long is taken to be lost. */
 const ANSWER_MAX_MS = 5_000;
-/** Beats between two looks for requests whose code is gone. */
+/** Beats between two checks for requests whose code is gone. */
 const LOOK_BEATS = 10;
 /** A carrier whose last beat is older than this may have been cut off with its request. */
 const LATE_MS = 700;
@@ -64,7 +64,7 @@ interface CarrierOptions {
   readonly open: (
     message: ExchangeMessage,
   ) => Promise<{ readonly session: ExchangeSession; readonly answer: ExchangeAnswer }>;
-  /** Whether another carrier opens a session: what this one sent now might arrive after that, and would not be taken. */
+  /** Whether another carrier opens a session: messages sent by this one now might arrive after that, and would be refused. */
   readonly yields: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -108,7 +108,7 @@ export class SessionCarrier {
   #usedAt = 0;
   /** The beat at which the request that started it had ended; null: it still runs. */
   #freeAt: number | null;
-  /** The beat from which on another request has to carry on; null: none has to. */
+  /** From this beat on another request must take over; null: none needs to. */
   #retiredAt: number | null = null;
   /** When a request has seen that the carrier is late, epoch ms; null: none has, or it was alive after that. */
   #seenLateMs: number | null = null;
@@ -129,7 +129,7 @@ export class SessionCarrier {
     this.#freeAt = options.requestId === null ? 0 : null;
   }
 
-  /** Another request has to carry on, and starts a carrier that replaces this one when it has a session. */
+  /** Another request must take over, and starts a carrier that replaces this one when it has a session. */
   get wantsSuccessor(): boolean {
     return this.#retiredAt !== null || this.#calls >= SUCCEEDED_AFTER_CALLS;
   }
@@ -267,8 +267,8 @@ export class SessionCarrier {
       while (wire.underWay > 0 && wire.failure === null) await this.#pause(wire);
     } finally {
       wire.isOver = true;
-      // A pending call keeps the session alive at the Cell even after the session is disposed. Its last answer may have what the
-      // Cell reports to no other session. A Cell that is lost is not waited for: another session is opened at once.
+      // A pending call keeps the session alive at the Cell even after the session is disposed. Its last answer may contain
+      // reports that the Cell gives to no other session. There is no wait for a lost Cell: another session is opened at once.
       const closed = Promise.all([session.close(), listening]).catch(() => undefined);
       if (wire.failure === null) await this.#answered(closed).catch(() => undefined);
     }

@@ -1,6 +1,6 @@
 /**
- * The models of a Cell in the mode `adaptive` (docs/rules/adaptive-capacity.md), each with its limit. Requests that end teach
- * them; a change goes to the scheduler as a change of the model's own. Every Cell finds its own capacity.
+ * The models of a Cell in the mode `adaptive` (docs/rules/adaptive-capacity.md), each with its limit. The limits learn from
+ * requests that end; a change goes to the scheduler like a change of the model itself. Every Cell finds its own capacity.
  */
 import type { CapacityBounds } from "../../../shared/fields/model-fields.ts";
 import type { AdaptiveCapacity } from "../../../shared/schema/load.ts";
@@ -16,7 +16,7 @@ const CHANGES_KEPT = 10;
 /** Models whose capacity is remembered. */
 const MODELS_KEPT = 1_000;
 
-/** What the Cell stores of a model; `stated`: the capacity that its records state. `changes`: the newest first. */
+/** The stored state of a model; `stated`: the capacity in its records. `changes`: the newest first. */
 export interface KnownCapacity extends Pick<AdaptiveCapacity, "model" | "changes"> {
   readonly stated: number | null;
 }

@@ -1,9 +1,9 @@
 /**
- * The capacity of one model that finds itself (docs/rules/adaptive-capacity.md): a gradient limiter. It compares the delay
- * of measuring windows at different loads. Below its knee an upstream serves more requests in the same time, so delay stays;
- * above the knee delay grows with the load. The capacity goes to where delay grows half as fast as the load does, where
- * throughput by delay is greatest. Time and chance are arguments. Invariants: the capacity never leaves its bounds; it
- * changes at most once per window; it grows only when its slots are in use, but for the end of a probe.
+ * Finds the capacity of one model (docs/rules/adaptive-capacity.md): a gradient limiter. It compares the delay of measuring
+ * windows at different loads. Below its knee an upstream serves more requests in the same time, so the delay stays the same;
+ * above the knee delay grows with the load. The capacity moves to the point where delay grows half as fast as the load, where
+ * throughput divided by delay is greatest. Time and chance are arguments. Invariants: the capacity never leaves its bounds; it
+ * changes at most once per window; it grows only when its slots are in use, except at the end of a probe.
  */
 import type { CapacityBounds, CapacityReason } from "../../../shared/fields/model-fields.ts";
 import { CapacityWindow, type EndedCall, type Level } from "./capacity-window.ts";
@@ -32,7 +32,7 @@ const STEP_FIRST = 0.04;
 const STEP_MAX = Math.log(1.15);
 /** A step down for an excess of 1 of the slope. */
 const GAIN = 0.5;
-/** A probe goes down: fewer requests for a while cost little, more than the knee delay every first token. */
+/** A probe lowers the capacity: fewer requests for a while cost little, but more than the knee delay every first token. */
 const PROBE = -0.09;
 /** Standard errors by which a slope must differ from the slope of the knee. */
 const SURE_DOWN = 1.5;

@@ -1,6 +1,6 @@
 /**
- * One request in a Cell's admission: its state, and what may follow it. Plain records and calculations; admission-machine.ts
- * decides what happens.
+ * One request in a Cell's admission: its state, and the states that may follow. Plain records and calculations;
+ * admission-machine.ts decides what happens.
  */
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import { type ActualUsage, nanoUsdOf } from "../budget/amounts.ts";
@@ -51,7 +51,10 @@ export interface AdmissionEntry {
   arrivedMs: number;
   /** The generation of revisions at which its records were found to be the newest (revisions.ts). */
   generation: number;
-  /** Null until the scheduler grants one; of a sub-call, what its row says of a slot; it stays that of one that was given up. */
+  /**
+   * Null until the scheduler grants one. For a sub-call, the slot that its row states. A request that was given up keeps its
+   * value.
+   */
   slot: SlotTaken | null;
   /** The answer for its isolate; null while it waits. */
   answer: Decision | Stale | null;
@@ -90,8 +93,8 @@ export function isLive({ state }: AdmissionEntry): boolean {
 }
 
 /**
- * Whether the request moves to another model: what it has, or waits for, comes back, and it waits from now on. One that is stale
- * keeps its place, whatever model it is judged to have.
+ * Whether the request moves to another model: it returns what it has, or waits for, and waits from now on. A stale one keeps
+ * its place, even if it is judged to have another model.
  */
 export function movesOn(entry: AdmissionEntry, { model }: AdmissionRequest): boolean {
   return isLive(entry) && entry.state !== "stale" && entry.request.model.name !== model.name;
@@ -102,7 +105,7 @@ export function mayBeKnown({ waitedMs, again }: AdmissionRequest): boolean {
   return waitedMs !== null || again === true;
 }
 
-/** What a settlement charges. */
+/** The charge of a settlement. */
 export function usedBy({ row, actualTokens }: Settlement): ActualUsage {
   return { tokens: actualTokens, nanoUsd: nanoUsdOf(row.cost_usd) };
 }
@@ -125,7 +128,7 @@ export function slotOf({ row: { admission, queue_wait_ms: queueWaitMs } }: Admis
   return { admission: admission === "queued" || admission === "batch" ? admission : "fast", queueWaitMs };
 }
 
-/** What the scheduler decides about. */
+/** The requests that the scheduler decides about. */
 export function arrivalOf({ requestId, tenant, group, model, costTokens, batch }: AdmissionRequest): Arrival {
   return { requestId, tenant, group, model, costTokens, batch };
 }

@@ -24,7 +24,7 @@ import type { AdmissionRequest } from "./rpc.ts";
 const CAPS: readonly Caps[] = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }];
 const TENANTS = [0, 1, 2] as const;
 const ISOLATES = ["here", "there"] as const;
-/** What a request is charged that is given up while it runs. */
+/** The charge of a request that is given up while it runs. */
 const ESTIMATE = 10;
 const ROW_WAITS_MS = 6_000;
 
@@ -314,7 +314,7 @@ it("charges each request once: its use, or the larger estimate of one that was g
 
 const NOTHING_RESERVED = { bucketTokens: 0, requests: 0, termTokens: 0, nanoUsd: 0 };
 
-/** What the budget object knows of a tenant. */
+/** The budget object's state of a tenant. */
 function budgetOf({ budgets, nowMs }: AdmissionHarness, tenant: number) {
   const { limits } = admissionRequestOf("any", `t${tenant}`, {}, CAPS[tenant]);
   return budgets.core(`t${tenant}`).read("tenant", limits, nowMs);

@@ -1,6 +1,6 @@
 /**
  * A Cell's admission: which request holds a slot, which waits for a slot or for tokens, and what happens when each ends. The
- * scheduler decides about slots, the budgets about tokens; what they decide is applied here, and a request that waited is
+ * scheduler decides about slots, the budgets about tokens; their decisions are applied here, and a request that waited is
  * judged again. Each request is in exactly one state ({@link STEPS}), and nothing is awaited between two changes. Invariants: a
  * request returns what it holds in the turn in which it ends or is given up; a request whose row has come never comes back; the
  * total charge of a request is what it used, or the estimate if that is more and it was given up.
@@ -212,8 +212,8 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /**
-   * Applies what the budgets decided, one after another. A verdict on a request that has left is ignored. A request whose records
-   * changed while it waited for tokens is judged again, whatever the verdict.
+   * Applies the decisions of the budgets, one after another. A verdict on a request that has left is ignored. A request whose
+   * records changed while it waited for tokens is judged again, for any verdict.
    */
   applyBudgetDecisions(decisions: readonly BudgetDecision[]): void {
     for (const { requestId, verdict } of decisions) {
@@ -256,10 +256,7 @@ export class AdmissionMachine implements GrantCheck {
     return entry !== undefined && this.#options.isQuiet(entry.member);
   }
 
-  /**
-   * Enters a request, as `begin` does; what it was charged before is remembered. Returns the answer to send at once; null: it
-   * waits.
-   */
+  /** Enters a request, as `begin` does; earlier charges are remembered. Returns the answer to send at once; null: it waits. */
   #enter(request: AdmissionRequest, member: string, begin: (entry: AdmissionEntry) => void): Decision | Stale | null {
     const { requestId, waitedMs } = request;
     const { now, revisions, entered } = this.#options;
@@ -295,7 +292,7 @@ export class AdmissionMachine implements GrantCheck {
     } else this.applyBudgetDecisions(budget.expect(request));
   }
 
-  /** The request has its slot, or is a sub-call, which needs none: what it reserves is asked of its budgets. */
+  /** The request has its slot, or is a sub-call, which needs none: its reservation is requested from its budgets. */
   #reserve(entry: AdmissionEntry, slot: SlotTaken): void {
     move(entry, "gets a slot");
     entry.slot = slot;
@@ -357,7 +354,7 @@ export class AdmissionMachine implements GrantCheck {
     const { request, charged, slot, state: before } = entry;
     const { requestId } = request;
     const { budget, changed } = this.#options;
-    // What the request was charged when it was given up is part of its usage already.
+    // The charge of a request that was given up is already part of its usage.
     const owed = charged === null ? used : beyondUsed(used, charged);
     move(entry, event);
     entry.loss = null;

@@ -1,4 +1,4 @@
-/** What a Cell's admission works with (admission-machine.ts). */
+/** The dependencies of a Cell's admission (admission-machine.ts). */
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { Revisions } from "../cell/revisions.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";

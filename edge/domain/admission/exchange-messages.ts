@@ -96,7 +96,7 @@ export interface ExchangeSession extends Disposable {
   close(): Promise<void>;
 }
 
-/** What a Cell offers for exchanges. */
+/** The Cell's methods for exchanges. */
 export interface ExchangeApi {
   /** Opens a session with its first exchange. */
   openSession(

@@ -7,7 +7,7 @@ import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 /** How long a row waits, in ms, in case its request still runs (docs/rules/admission.md#membership). */
 export const ROW_WAITS_MS = 6_000;
 
-/** A row that waits, and when it is to be written, epoch ms. */
+/** A waiting row, and when to write it, epoch ms. */
 export interface GivenUpRow {
   readonly row: UsageRow;
   readonly dueMs: number;

@@ -21,14 +21,14 @@ import type { AdmissionRequest, CacheHit, Decision, Grant, Settlement, Stale } f
 /** Most items of each kind in one message: an exchange must not delay those that follow. */
 const MESSAGE_MAX = 512;
 /**
- * After so many looks without a sign of its code a request is gone: each gives one in a second, and the looks are a second apart
- * (session-carrier.ts).
+ * After so many checks without a signal of its code a request is gone: each signals once a second, and the checks are a second
+ * apart (session-carrier.ts).
  */
 const SILENT_LOOKS = 5;
 /** Departures that are remembered while no Cell answers; a request beyond that is missing in the next session, which says the same. */
 const DEPARTING_MAX = 20_000;
 
-/** What follows each answer. */
+/** The reaction to each answer. */
 const STANDS = { waiting: "waiting", granted: "running", refused: "refused", stale: "stale" } as const;
 
 /** A request from its first admission request to its end. The object stays the same when the request asks again. */
@@ -75,17 +75,17 @@ export class MemberTable {
   #said = 0;
   #asks = 0;
 
-  /** True when something is to be sent. */
+  /** True when there is something to send. */
   get hasMessage(): boolean {
     return this.isUrgent || this.#unsent.rows.size + this.#unsent.departures.size > 0;
   }
 
-  /** True when a request waits for the answer to what is to be sent. */
+  /** True when a request waits for the answer to an unsent message. */
   get isUrgent(): boolean {
     return this.#unsent.asks.size + this.#unsent.hits.size + this.#unsent.returns.size > 0;
   }
 
-  /** True when no request is open, and nothing is to be sent or received. */
+  /** True when no request is open, and nothing is left to send or receive. */
   get isEmpty(): boolean {
     return this.#open.size + this.#shown.size + this.#rows.size + this.#departing.size === 0 && !this.hasMessage;
   }
@@ -145,7 +145,10 @@ export class MemberTable {
     return await open.decided.promise;
   }
 
-  /** Asks whether a stored answer may be sent, and hands its row in. Rejects with what `failed` says; then its row goes another way. */
+  /**
+   * Asks whether a stored answer may be sent, and hands its row in. Rejects with the error of `failed`; then its row goes
+   * another way.
+   */
   async hit(hit: CacheHit): Promise<CacheHitDecision> {
     const shown = { ...Promise.withResolvers<CacheHitDecision>(), hit, wasTold: hit.again === true };
     this.#shown.set(hit.row.request_id, shown);

@@ -15,7 +15,7 @@ import type { HistorySample } from "../cell/history.ts";
 import type { Arrival, LiveSnapshot } from "../fairshare/types.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 
-/** A request for one slot: what the scheduler decides on, and what the Cell needs in addition. */
+/** A request for one slot: the inputs of the scheduler, and additional ones of the Cell. */
 export interface AdmissionRequest extends Arrival {
   /** Revisions of every record that the request was built from: key, tenant, group, model. */
   readonly revs: readonly RevItem[];
@@ -47,7 +47,7 @@ export interface AdmissionRequest extends Arrival {
   readonly need: Amounts;
   /** A sub-call that reserves `need` before it runs: a response on the slot of its session (docs/rules/realtime.md#budgets). */
   readonly reserves?: true;
-  /** What the row is billed at when the request is lost while it runs (docs/rules/budgets.md#settlement). */
+  /** The bill of the row if the request is lost while it runs (docs/rules/budgets.md#settlement). */
   readonly estimate: {
     readonly inputTokens: number;
     readonly outputTokens: number;
@@ -87,7 +87,7 @@ export interface Refusal extends Omit<BudgetRefusal, "code"> {
   readonly code: BudgetRefusal["code"] | "queue_full";
 }
 
-/** What the Cell decided about one request. */
+/** The Cell's decision on one request. */
 export type Decision =
   | { readonly verdict: "granted"; readonly grant: Grant }
   | { readonly verdict: "refused"; readonly refusal: Refusal };

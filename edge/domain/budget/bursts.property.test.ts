@@ -37,7 +37,7 @@ class DefinedBuckets implements RequestWatch {
   }
 
   ended(): void {
-    // It used what it took.
+    // Its use equals its draw.
   }
 
   /** Capacities change. */

@@ -16,7 +16,7 @@ import {
 } from "./rates.ts";
 import { amount, integer, type Of, oneOf, orNull, record, text } from "./shapes.ts";
 
-/** One term budget (docs/rules/budgets.md#term-budgets). A null cap is no cap; a null period is a lifetime. */
+/** One term budget (docs/rules/budgets.md#term-budgets). A null cap means no cap; a null period means a lifetime. */
 const TERM = record({
   tokens: orNull(amount),
   nanoUsd: orNull(amount),
@@ -53,7 +53,7 @@ function termLimits(budget: ResolvedBudget): TermLimits {
   };
 }
 
-/** Stands for a key where only the tenant is meant; no counter is kept for it. */
+/** Used as the key where only the tenant is meant; no counter is kept for it. */
 export const NO_KEY: KeyLimits = {
   id: "",
   label: "",
@@ -94,10 +94,10 @@ export function endUserLimitsOf(endUser: string, tenant: EndUserFacts): BudgetLi
   };
 }
 
-/** Whether a key stands for an end user: the id of a key has no slash. */
+/** Whether a key represents an end user: the id of a key has no slash. */
 export const isEndUser = (keyId: string): boolean => keyId.includes("/");
 
-/** The same where a level per minute can be shown; null where there is no such limit. */
+/** The same for displays of the level per minute; null if there is no such limit. */
 export function ratedLimitsOf(key: KeyFacts, tenant: TenantFacts): BudgetLimits | null {
   const limits = limitsOf(key, tenant);
   return isRated(limits.tenant) || isRated(limits.key) ? limits : null;

@@ -19,7 +19,7 @@ export class MonotonicClock {
     return this.#steadyMs;
   }
 
-  /** What the clock, as read last, will show at a time, unless it is set meanwhile; a time that has passed is now. */
+  /** The reading that the clock will show at a time, unless it is set meanwhile; a time that has passed is now. */
   clockAt(steadyMs: number): number {
     return (this.#clockMs ?? 0) + Math.max(0, steadyMs - this.#steadyMs);
   }

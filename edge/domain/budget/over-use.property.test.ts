@@ -16,7 +16,7 @@ import { perMinute } from "./rates.ts";
 interface Sum {
   tokens: number;
   nanoUsd: number;
-  /** Above what was drawn from the bucket. */
+  /** Above the amount drawn from the bucket. */
   bucketTokens: number;
 }
 
@@ -62,7 +62,7 @@ class CapBound implements RequestWatch {
     });
   }
 
-  /** What a tenant's requests have used in all. */
+  /** The total use of a tenant's requests. */
   get usedTokens(): number {
     return [...this.#used.values()].reduce((sum, { tokens }) => sum + tokens, 0);
   }

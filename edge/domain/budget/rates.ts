@@ -1,14 +1,14 @@
 /**
- * The limits per minute that a tenant and each of its keys can have, by what they count
- * (docs/rules/budgets.md#per-minute-buckets). Every limit is a bucket; a request takes from all that bind it at once. A row
- * here is all that the budgets know of a limit: another limit is another row.
+ * The limits per minute that a tenant and each of its keys can have, by their unit (docs/rules/budgets.md#per-minute-buckets).
+ * Every limit is a bucket; a request takes from all that bind it at once. A row here is all that the budgets know of a limit:
+ * another limit is another row.
  */
 import type { Amounts } from "./amounts.ts";
 import { amount, orAbsent, type RecordOf, type Shape } from "./shapes.ts";
 
 /**
  * `limit` and `field`: its name in limits, and in records of tenants and keys. `amount`: the part of amounts that is taken from
- * its buckets. `reason`: what a refusal by it is called in messages and on disks.
+ * its buckets. `reason`: the name of its refusals in messages and on disks.
  */
 export const RATES = {
   tokens: {
@@ -76,7 +76,7 @@ export function byRate<T>(of: (rate: Rate) => T): Readonly<Record<Rate, T>> {
   return all as Record<Rate, T>;
 }
 
-/** What the buckets of a tenant (null) and of its keys gain, or lose when negative. */
+/** The gain of the buckets of a tenant (null) and of its keys; negative for a loss. */
 export class RateGains {
   readonly #owners = new Map<string | null, Record<Rate, number>>();
 

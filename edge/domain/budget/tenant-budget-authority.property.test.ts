@@ -1,7 +1,7 @@
 /**
  * Several Cells against one authority, with messages lost, repeated and delayed, crashes on both sides, requests that lose
- * contact and come back, clocks that are set, and amounts up to the largest: what must hold at every moment, and what must
- * have come back when everything is delivered.
+ * contact and come back, clocks that are set, and amounts up to the largest: the laws at every moment, and the returns once
+ * everything is delivered.
  *
  * @module-tag check
  */

@@ -46,7 +46,7 @@ export function emptyAccount(tag: string): TermAccount {
   return { tag, usedTokens: 0, usedNanoUsd: 0, raised: [] };
 }
 
-/** Correct clocks differ by less than this: a smaller difference is no reason to go back to the month before. */
+/** Correct clocks differ by less than this: a smaller difference is no reason to return to the previous month. */
 const CLOCKS_APART_MS = 60 * 60_000;
 /**
  * A request has ended, and its end has been reported, within this time after its start
@@ -110,7 +110,7 @@ export function raiseTo(account: TermAccount, sum: ActualUsage): TermAccount {
   };
 }
 
-/** What is left before the gate closes, per dimension; Infinity without a cap, negative after overuse. */
+/** The rest before the gate closes, per dimension; Infinity without a cap, negative after overuse. */
 export interface Headroom {
   readonly tokens: number;
   readonly nanoUsd: number;

@@ -55,7 +55,7 @@ const NO_LEVEL: RateLevel = { limitTokens: 0, remainingTokens: 0, resetMs: 0 };
 
 const MINUTE_MS = 60_000;
 
-/** A bucket whose state is lost: empty, whatever its cap is at the next touch. */
+/** A bucket whose state is lost: empty, for any cap at the next touch. */
 export function spentBucket(nowMs: number): TokenBucket {
   return { capTokens: 1, levelTokens: 0, atMs: nowMs };
 }
@@ -96,7 +96,7 @@ export function bucketsIn({ tenant, key }: OwnedBuckets): readonly Buckets[] {
   return key === null ? [tenant] : [tenant, key];
 }
 
-/** What the buckets of a rate hold; Infinity without one. */
+/** The levels of a rate's buckets; Infinity without one. */
 export function roomOf(buckets: OwnedBuckets, rate: Rate): number {
   return Math.min(...bucketsIn(buckets).map((of) => (of[rate].capTokens === 0 ? Infinity : of[rate].levelTokens)));
 }
@@ -132,7 +132,7 @@ export function msUntilOne({ limitTokens, resetMs }: RateLevel): number {
   return Math.max(1, Math.ceil(resetMs - ((limitTokens - 1) * MINUTE_MS) / limitTokens));
 }
 
-/** Of every rate the level that has the least left; null when there is no limit at all. */
+/** The level of every rate with the least left; null if there is no limit at all. */
 export function tightestLevel(all: readonly Buckets[]): BucketLevel | null {
   let levels: BucketLevel | null = null;
   for (const rate of RATE_NAMES) {

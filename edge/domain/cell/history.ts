@@ -45,7 +45,7 @@ export interface HistoryMinute {
   readonly recent: RecentActivity;
 }
 
-/** Where minutes are kept. Calls may throw; then only what the call was to do is lost. */
+/** Where minutes are kept. Calls may throw; then only the effect of that call is lost. */
 export interface HistoryDisk {
   /** Every minute that is kept, ascending. */
   minutes(): readonly HistoryMinute[];

@@ -1,5 +1,3 @@
-/** What is remembered of requests, in bounded memory. */
-
 /** More requests than can end while a call is on its way. */
 const KEPT = 10_000;
 

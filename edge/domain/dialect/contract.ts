@@ -17,7 +17,7 @@ export interface StreamTranslation {
   end(): string;
 }
 
-/** What a translation writes is counted by `take`, which throws when that is too much. */
+/** `take` counts the output of a translation, and throws when it is too much. */
 export interface Translation {
   /** The path below the upstream's base: `chat/completions` or `messages`. */
   readonly path: string;

@@ -17,8 +17,8 @@ export type Dialect = "openai" | "anthropic";
 type ClientApi = Dialect | "responses";
 
 /**
- * Fields with one fate: what happens, the fix of refused ones or the reason of dropped ones, and their names; `[]` stands for
- * the elements of a list.
+ * Fields with the same treatment: the treatment, the fix for refused ones or the reason for dropped ones, and their names; `[]`
+ * means the elements of a list.
  */
 type Loss = readonly [outcome: "refused" | "dropped", why: string, fields: string];
 

@@ -176,7 +176,7 @@ function blockEvents(block: JsonObject, roll: (bound: number) => number) {
   };
 }
 
-/** What the client gets for these events, and the end of the body. */
+/** The client's result for these events, and the end of the body. */
 function translated(stream: StreamTranslation, events: readonly string[]): string {
   return events.map((data) => atOnce(stream.event(null, data))).join("") + stream.end();
 }

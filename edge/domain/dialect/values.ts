@@ -1,7 +1,7 @@
-/** Values of documents that others wrote: each is what it should be, or nothing. */
+/** Reads values of documents that others wrote: each gets its expected type, or an empty value. */
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 
-/** What a character takes in memory. */
+/** The memory of a character. */
 export const CHARACTER_BYTES = 2;
 /** Work for a message, a part of one or a tool, in units. */
 export const ITEM_UNITS = 32;

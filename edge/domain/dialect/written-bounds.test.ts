@@ -35,7 +35,7 @@ function refusalOf(work: Steps<unknown>): unknown {
   }
 }
 
-/** Counts what is written, and throws when there is no room for more. */
+/** Counts the output, and throws when there is no room for more. */
 function counter() {
   let bytes = 0;
   return {

@@ -1,8 +1,8 @@
 /**
- * What the authority knows of a tenant and of its keys: the newest limits of each, what its period has used, and its buckets.
- * Every access passes its limits and the time, so nothing is read under an old cap or in an old period. A key has buckets once
- * it has had a limit per minute. Alerts are judged whenever the use, a cap or a period changes (docs/rules/budgets.md#alerts).
- * `nowMs` is the reading of the object's clock, `atMs` the time of its MonotonicClock.
+ * The authority's state of a tenant and of its keys: the newest limits of each, the use in its period, and its buckets. Every
+ * access passes its limits and the time, so nothing is read under an old cap or in an old period. A key has buckets once it has
+ * had a limit per minute. Alerts are judged whenever the use, a cap or a period changes (docs/rules/budgets.md#alerts). `nowMs`
+ * is the reading of the object's clock, `atMs` the time of its MonotonicClock.
  */
 import { type BudgetAlert, budgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, NO_AMOUNTS, plus } from "../amounts.ts";
@@ -60,7 +60,7 @@ export class BudgetOwners {
   readonly #keys = new Map<string, Owner<KeyLimits>>();
   unsaved = false;
 
-  /** What was stored, refilled up to now, less what was granted since; `leases`: what is out, those grants included. */
+  /** The stored level, refilled up to now, less the grants since; `leases`: outstanding leases, including those grants. */
   constructor(
     stored: StoredState,
     leases: GrantedLeases,
@@ -166,7 +166,7 @@ export class BudgetOwners {
     this.#change([null, pool], (bucket, rate) => bucket.take(amountOf(grant, rate)));
   }
 
-  /** Refills the buckets of these pools, before what is out of them changes. */
+  /** Refills the buckets of these pools, before their outstanding amount changes. */
   refill(pools: Iterable<string | null>, atMs: number): void {
     for (const id of new Set([null, ...pools])) {
       const buckets = id === null ? this.#tenant.buckets : this.#keys.get(id)?.buckets;

@@ -19,7 +19,7 @@ export const REQUEST_CHARGE = record({
 });
 type RequestCharge = Of<typeof REQUEST_CHARGE>;
 
-/** What a life of a Cell reports of a request that it has lost contact with, or that has ended. */
+/** A life's report of a request that it has lost contact with, or that has ended. */
 export interface ReportedRequest {
   readonly id: string;
   /** It may still run. */
@@ -29,7 +29,7 @@ export interface ReportedRequest {
   readonly used: ActualUsage;
 }
 
-/** What follows from such a report. */
+/** The effects of such a report. */
 interface ChargeDue {
   readonly used: ActualUsage;
   /** Whether what it had drawn returns to the buckets. */

@@ -1,6 +1,6 @@
 /**
  * The outstanding leases of one tenant's authority, by Cell and life of the Cell, and what they reserve of each budget. A lease
- * never ends by time alone: the Cell reports what became of a lease, and a life that stops reporting counts as spent until the
+ * never ends by time alone: the Cell reports the end of a lease, and a life that stops reporting counts as spent until the
  * ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are of the authority's MonotonicClock.
  */
 import { type Amounts, isNothing, larger, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
@@ -45,7 +45,7 @@ const READ_BY_FIRST_RELEASE: ReadonlySet<BindingLimit> = new Set(["rate", "key",
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
 const HEARD_WITHIN_MS = SILENCE_MS / 3;
 
-/** Refills the buckets of pools up to now, before what is out of them changes. */
+/** Refills the buckets of pools up to now, before their outstanding amount changes. */
 type RefillPools = (pools: Iterable<string | null>) => void;
 
 /** In place of a Cell, for a lease whose Cell is not known. No Cell has this name. */
@@ -71,7 +71,7 @@ export class GrantedLeases {
     for (const { cell, life, lease } of grants.flatMap((row) => row.leases)) {
       restore(this.#life(cell, life, nowMs), lease, nowMs);
     }
-    // A row was damaged, so what is outstanding is not known: assume everything until the ledger has been asked.
+    // A row was damaged, so the outstanding amount is unknown: assume everything until the ledger has been asked.
     if (untracked)
       restore(this.#life(UNKNOWN_CELL, 0, nowMs), { ...newLease(0, null, MAX_AMOUNTS), lostAtMs: nowMs }, nowMs);
   }
@@ -91,7 +91,10 @@ export class GrantedLeases {
     return this.#sum(keyId, unreturned);
   }
 
-  /** What is known to be out: not what a damaged row may have had, which was counted as spent when the object started. */
+  /**
+   * The known outstanding amounts, without those that a damaged row may have had, which were counted as spent when the object
+   * started.
+   */
   knownOut(keyId: string | null): Amounts {
     return this.#sum(keyId, (lease, cell) => (cell === UNKNOWN_CELL ? NO_AMOUNTS : unreturned(lease)));
   }
@@ -300,7 +303,7 @@ function unspent(lease: GrantedLease): Amounts {
   return smaller(unreturned(lease), lease.spare ?? lease.granted);
 }
 
-/** What comes back to the buckets of amounts that are returned to a lease, of which `used` was spent. */
+/** The amount that returns to the buckets when amounts are returned to a lease, of which `used` was spent. */
 export function comesBack(lease: GrantedLease, returned: Amounts, used: Amounts): Amounts {
   if (lease.forgone === undefined) return returned;
   const refilled = smaller(lease.forgone, minus(returned, used));
@@ -308,7 +311,7 @@ export function comesBack(lease: GrantedLease, returned: Amounts, used: Amounts)
   return minus(returned, refilled);
 }
 
-/** Takes amounts out of a lease, for another lease to hold; returns what was missing. */
+/** Takes amounts out of a lease, for another lease to hold; returns the missing part. */
 export function moveOut(lease: GrantedLease, amounts: Amounts): Amounts {
   const taken = smaller(amounts, unreturned(lease));
   lease.moved = plus(lease.moved, taken);

@@ -1,7 +1,7 @@
 /**
- * Applies what a Cell reports of its leases. A report of a lease is always complete, so only its difference to the previous
- * report counts; repeated reports, and reports of ended leases, change nothing. A request that several lives of the Cell report
- * is charged once (charged-requests.ts). Times are of the authority's MonotonicClock.
+ * Applies a Cell's reports of its leases. A report of a lease is always complete, so only its difference to the previous report
+ * counts; repeated reports, and reports of ended leases, change nothing. A request that several lives of the Cell report is
+ * charged once (charged-requests.ts). Times are of the authority's MonotonicClock.
  */
 import {
   type ActualUsage,
@@ -83,9 +83,9 @@ export class LeaseReportApplier {
   }
 
   /**
-   * Opens a lease that the Cell opened itself; any other one is over and forgotten, or was requested and never granted. What a
-   * request with a lease of its own holds is counted in that lease from now on, and no longer in the lease that it was drawn
-   * from. `adopted`: those whose requests drew from leases of older lives.
+   * Opens a lease that the Cell opened itself; any other one is over and forgotten, or was requested and never granted. From
+   * now on, a request with its own lease counts in that lease, and no longer in the lease that it had drawn from. `adopted`:
+   * those whose requests drew from leases of older lives.
    */
   #open(life: CellLife, word: LeaseReport, adopted: Map<string | null, GrantedLease[]>): void {
     const { n, pool, opened } = word;
@@ -107,7 +107,7 @@ export class LeaseReportApplier {
     const holds = (held: Amounts, isOfOlder = false) => ({ granted: held, isOfOlder });
     if (request === null || isNothing(granted)) return holds(as === "counted" ? NO_AMOUNTS : granted);
     if (as === "drawn") {
-      // Also when a newer life holds it already: what this life holds in addition is not released, and awaits the ledger.
+      // Also if a newer life holds it already: the additional amount of this life is not released, and awaits the ledger.
       const drawnFrom = from === null ? undefined : life.leases.get(from);
       return holds(drawnFrom === undefined ? NO_AMOUNTS : minus(granted, moveOut(drawnFrom, granted)));
     }
@@ -116,8 +116,8 @@ export class LeaseReportApplier {
   }
 
   /**
-   * Takes what requests drew in earlier lives of the Cell out of the leases of the pool that those lives have. What is not there was
-   * never drawn, as of requests that were let through unchecked: it does not come back to the buckets.
+   * Takes the amounts that requests drew in earlier lives of the Cell out of those lives' leases of the pool. A missing amount
+   * was never drawn, for example by requests admitted unchecked: it does not return to the buckets.
    */
   #takeOver({ cell, life }: CellLife, pool: string | null, adopted: readonly GrantedLease[]): void {
     let missing = adopted.reduce((sum, { granted }) => plus(sum, granted), NO_AMOUNTS);

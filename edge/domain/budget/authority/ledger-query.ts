@@ -65,7 +65,7 @@ export function readLedgerAnswer(text: string): ActualUsage | null {
   return { tokens: Math.max(0, clamped(Math.round(tokens))), nanoUsd: Math.max(0, nanoUsdOf(cost)) };
 }
 
-/** NaN for text that is no number. Sums of floating point may be larger than any amount. */
+/** NaN for a text that is not a number. Sums of floating point may be larger than any amount. */
 function numberOf(text: string): number {
   if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
   return text === "" ? Number.NaN : Number(text);

@@ -261,7 +261,7 @@ describe("the alerts of a term budget", () => {
     expect(world.alerts).toEqual([]);
     return world;
   }
-  /** A request under other caps, of whatever verdict, and the alerts that are new. */
+  /** A request under other caps, with any verdict, and the new alerts. */
   function alertsUnder(world: BudgetSimulation, caps: Caps): readonly string[] {
     const before = world.alerts.length;
     tryRequest(world, caps, 1);
@@ -388,7 +388,7 @@ describe("the buckets of a tenant and its key", () => {
     const { tenant, keys, ...rows } = world.disk.rows;
     const older = { ...rows, tenant: withoutRates(tenant ?? ""), keys: keys.map(withoutRates), grants: [] };
     world.core = new TenantBudgetAuthority(readStored(older).state, thirtyDayMonthOf, world.nowMs);
-    // What is out on lease was taken from a new bucket as well.
+    // Outstanding leases were deducted from a new bucket too.
     expect(levels(world)).toEqual({ tenant: [550, 5], key: [250, 2] });
   });
 });

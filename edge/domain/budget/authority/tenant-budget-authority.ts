@@ -1,11 +1,10 @@
 /**
  * The authority over the per-minute buckets and term budgets of one tenant and of its keys (docs/rules/budgets.md#one-decision,
- * docs/rules/budgets.md#leases). Decides leases and applies what Cells report of them. Deterministic: the same calls at the
- * same times give the same answers; the object around it stores what it returns and asks the ledger. Invariants: what is
- * granted is debited before it is answered; a denial takes nothing; a report counts once; what is out on lease never comes back
- * by time alone. `nowMs` is the reading of the object's clock: it decides period tags; MonotonicClock turns it into the time
- * that measures all durations. A number that is not an amount is refused together with the lease request or lease report that
- * contains it.
+ * docs/rules/budgets.md#leases). Decides leases and applies the Cells' reports of them. Deterministic: the same calls at the
+ * same times give the same answers; the object around it stores the results and asks the ledger. Invariants: a grant is debited
+ * before it is answered; a denial takes nothing; a report counts once; an outstanding lease never returns by time alone.
+ * `nowMs` is the reading of the object's clock: it decides period tags; MonotonicClock turns it into the time that measures all
+ * durations. A number that is not an amount is refused together with the lease request or lease report that contains it.
  */
 import { issues } from "../../../../shared/alerts.ts";
 import { AMOUNT_MAX, saturated } from "../../../../shared/money/amount.ts";
@@ -111,7 +110,7 @@ export class TenantBudgetAuthority {
     return this.#owners.isChecked(keyId, tag, rev);
   }
 
-  /** Applies what is new in a report. */
+  /** Applies the new parts of a report. */
   report(report: BudgetReport, nowMs: number): ReportAnswer {
     return this.#answer(report, this.#hear(report, nowMs));
   }
@@ -128,7 +127,7 @@ export class TenantBudgetAuthority {
     return this.#owners.bucketsOf(limits.key.id);
   }
 
-  /** A counter under the newest known limits, and what is out on lease of it. */
+  /** A counter under the newest known limits, and its outstanding leases. */
   read(
     whose: BudgetOwner,
     limits: BudgetLimits,
@@ -140,7 +139,7 @@ export class TenantBudgetAuthority {
     return { limits: newest, account: this.#owners.usedOf(whose, newest), reserved };
   }
 
-  /** Takes the ledger's sum since the period `tag` began: it can only raise a counter. */
+  /** Takes the ledger's sum since the start of the period `tag`: it can only raise a counter. */
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultIn(USED, sum, "used") ?? faultIn(LIMITS, limits, "limits");
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
@@ -182,8 +181,8 @@ export class TenantBudgetAuthority {
   }
 
   /**
-   * When {@link tick} or {@link countersAwaitingLedger} is to be called, by the clock as last shown; null: not before the
-   * next message.
+   * When to call {@link tick} or {@link countersAwaitingLedger}, by the last reading of the clock; null: not before the next
+   * message.
    */
   nextWakeMs(): number | null {
     // A damaged disk may have no limits: then there is no counter to ask about, and the next message brings limits.
@@ -283,7 +282,7 @@ export class TenantBudgetAuthority {
     return this.#owners.touch(limits, nowMs, this.#time.at(nowMs));
   }
 
-  /** Raises the alert of a fault; false when there is none. */
+  /** Raises the alert of a fault; false if there is none. */
   #isRefused(field: string | null, consequence: string, nowMs: number): boolean {
     if (field === null) return false;
     const issue = issues.budgetAmountRefused("budget object", field, consequence);

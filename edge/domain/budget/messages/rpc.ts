@@ -1,10 +1,9 @@
 /**
- * The messages between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated,
- * delayed or overtaken: a lease request is decided once per number, and what a Cell reports of a lease is its complete
- * state so far. The Cell numbers its leases and every change of them; these numbers rise within its life, and each is given
- * once. A report has the number of the newest change, and every change that the object may not have stored. So a newer
- * report replaces an older one, and the same report twice changes nothing. The Cell repeats its reports until the object
- * has stored them.
+ * The messages between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated, delayed
+ * or overtaken: a lease request is decided once per number, and a Cell's report of a lease is its complete state so far. The
+ * Cell numbers its leases and every change of them; these numbers rise within its life, and each is given once. A report has
+ * the number of the newest change, and every change that the object may not have stored. So a newer report replaces an older
+ * one, and the same report twice changes nothing. The Cell repeats its reports until the object has stored them.
  */
 import { ALERT } from "../alerts.ts";
 import { AMOUNTS, type Amounts, countsIn, covers, USED } from "../amounts.ts";
@@ -99,7 +98,7 @@ export const REPORT_FRAME = record({ ...REPORT_FIELDS, leases: listOf(record({ n
 export type BudgetReport = RecordOf<typeof REPORT_FIELDS>;
 
 export const REPORT_ANSWER = record({
-  /** What this life of the Cell reported up to this sequence is stored. */
+  /** The reports of this life of the Cell up to this sequence are stored. */
   stored: amount,
   /** None: Cells of older releases expect it, which handed alerts on. */
   alerts: listOf(ALERT),
@@ -152,7 +151,7 @@ const LEASE_ANSWER = record({
 });
 export type LeaseAnswer = Of<typeof LEASE_ANSWER>;
 
-/** What a lease holds; of what an object of an older release does not know, what was needed. */
+/** The content of a lease; an object of an older release does not know the need. */
 export function grantOf(grant: Amounts, need: Amounts): Amounts {
   return { ...countsIn(need), ...grant };
 }
@@ -162,7 +161,7 @@ export function bucketsOf({ bucket, buckets }: Pick<LeaseAnswer, "bucket" | "buc
   return buckets ?? { tenant: { ...byRate(() => NO_BUCKET), tokens: bucket }, key: null };
 }
 
-/** Whether a value can be the answer to a lease request: also whether a grant covers what was needed. */
+/** Whether a value can be the answer to a lease request, including whether a grant covers the need. */
 export function isLeaseAnswer(value: unknown, { need }: LeaseRequest): value is LeaseAnswer {
   if (!isOf(LEASE_ANSWER, value)) return false;
   const { verdict } = value;

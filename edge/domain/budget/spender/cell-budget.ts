@@ -42,7 +42,7 @@ import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
 import { type BudgetRequest, type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
 
-/** What must be valid of a request that is counted. */
+/** The values of a counted request that must be valid. */
 const ASKED = record({ need: AMOUNTS, limits: LIMITS });
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
@@ -215,7 +215,7 @@ export class CellBudget {
     return [...effects, { type: "report", report: this.#reports.report(atMs) }];
   }
 
-  /** When {@link tick} is to be called next, by the Cell's clock as last shown; null: not before something happens. */
+  /** When to call {@link tick} next, by the last reading of the Cell's clock; null: not before something happens. */
   nextWakeMs(): number | null {
     const nextMs = Math.min(this.#reports.nextMs() ?? Infinity, this.#due.peek()?.endsAtMs ?? Infinity);
     return nextMs === Infinity ? null : this.#time.clockAt(nextMs);
@@ -336,7 +336,7 @@ export class CellBudget {
     }
   }
 
-  /** Records a fault; false when there is none. */
+  /** Records a fault; false if there is none. */
   #isFault(field: string | null, consequence: string): boolean {
     if (field !== null) this.#faults.push({ field, consequence });
     return field !== null;

@@ -8,7 +8,7 @@ import type { LeasePool } from "./lease-pool.ts";
 import { type HeldLease, type LeaseReports, reportDueMs } from "./lease-reports.ts";
 import type { LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 
-/** What a live request holds. */
+/** The holdings of a live request. */
 export interface Reservation {
   readonly waiter: LeaseWaiter;
   /** The lease that it drew from, or its own lease; null: it drew nothing. */
@@ -41,7 +41,7 @@ export class Charges {
     return lease;
   }
 
-  /** Notes what a request used that has ended, or that the Cell lost contact with. */
+  /** Notes the use of a request that has ended, or that the Cell lost contact with. */
   end({ waiter, lease, origin }: Reservation, used: ActualUsage, goesOn: boolean, nowMs: number): void {
     if (origin !== "drawn" || goesOn) this.#endOwn(waiter, lease, origin, used, goesOn, nowMs);
     else if (lease === null) this.#count(waiter, used, nowMs);

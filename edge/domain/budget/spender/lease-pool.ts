@@ -42,7 +42,7 @@ interface Asked {
   readonly ahead: boolean;
   /** The newest change that its report contains. */
   readonly reportedN: number;
-  /** What requests have used since beyond what they had drawn and what was free: the lease request does not tell it. */
+  /** Use of requests beyond their draw and the free amount since the lease request, which does not include it. */
   overdrawn: Amounts;
 }
 
@@ -107,7 +107,7 @@ export class LeasePool {
     return this.#current === null && this.#asked === null && this.#standing === null && this.waiting.empty;
   }
 
-  /** When {@link expire} is to be called; Infinity: not before something happens. */
+  /** When to call {@link expire}; Infinity: not before something happens. */
   get endsAtMs(): number {
     if (this.#current === null) return this.#standing?.untilMs ?? Infinity;
     return Math.min(this.#current.untilMs, this.#drawnAtMs + IDLE_MS);
@@ -145,7 +145,7 @@ export class LeasePool {
     return little || nowMs >= current.untilMs - RENEW_AHEAD_MS ? this.#requestLease(piece, nowMs, true) : null;
   }
 
-  /** Takes back what a request did not use of a lease: it may be drawn again while no limit is near. True: it was taken. */
+  /** Takes back the unused part of a request from a lease: it may be drawn again while no limit is near. True: it was taken. */
   takeBack(lease: HeldLease, unused: Amounts, nowMs: number): boolean {
     const current = this.#current;
     if (current?.lease !== lease || !lease.ample || nowMs >= current.untilMs) return false;
@@ -202,7 +202,7 @@ export class LeasePool {
     if (verdict.kind !== "granted") this.#reports.drop(asked.lease);
     switch (verdict.kind) {
       case "granted": {
-        // A late lease still serves the requests that wait; the rest of it goes back at once.
+        // A late lease still serves the waiting requests; the rest of it is returned at once.
         const current = this.#begin(asked, verdict, nowMs);
         const outcomes = this.overdraw(asked.overdrawn, nowMs) ? this.#draw(current, nowMs) : [];
         if (!asked.ahead) this.#returnUnneeded(asked.need, nowMs);

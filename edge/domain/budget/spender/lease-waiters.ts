@@ -43,10 +43,10 @@ const FAR_PIECES = 64;
 const NEAR_PIECES = 8;
 /** At most this many requests of a long queue are summed up for one lease request. */
 const LOOK_AHEAD = 64;
-/** What a request uses is averaged over about this many. */
+/** The use of a request is averaged over about this many. */
 const AVERAGED = 8;
 
-/** What a request of a tenant uses: an average of the latest ones. */
+/** The use of one request of a tenant: an average of the latest ones. */
 export class TypicalUse {
   /** Null: none has ended. */
   amounts: Amounts | null = null;
@@ -111,7 +111,7 @@ export class LeaseWaiters {
     return outcomes;
   }
 
-  /** Notes what an ended request had drawn, and what it really used. */
+  /** Notes the draw of an ended request, and its real use. */
   noteEnd(drawn: Amounts, used: Amounts): void {
     this.#drawn = minus(plus(this.#drawn, used), drawn);
   }
@@ -150,7 +150,7 @@ export class LeaseWaiters {
     const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
     this.#drawn = NO_AMOUNTS;
     this.#wishedAtMs = nowMs;
-    // What a request counts as is no average of those before it.
+    // The count of a single request is not an average.
     const each = { ...(this.#typical.amounts ?? piece), ...countsIn(piece) };
     const several = plus(piece, times(each, this.#pieces));
     return countedBy(limits, larger(all, larger(ahead, several)));

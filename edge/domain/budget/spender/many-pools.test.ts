@@ -1,5 +1,5 @@
 /**
- * What a request costs a Cell that holds leases of many keys of one tenant. Looks at pools are counted, never time.
+ * The cost of a request for a Cell that holds leases of many keys of one tenant. Accesses to pools are counted, never time.
  *
  * @module-tag check
  */

@@ -11,7 +11,7 @@ import { OutputItems } from "./output-items.ts";
 import { sealOf } from "./sealed.ts";
 import type { ClientTool } from "./tools.ts";
 
-/** What an answer has of its request. */
+/** The parts of an answer that come from its request. */
 export interface ResponsesAsked {
   readonly settings: JsonObject;
   readonly clientTools: ReadonlyMap<string, ClientTool>;

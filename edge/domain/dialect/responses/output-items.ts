@@ -73,7 +73,7 @@ export class OutputItems {
     return [...events, { ...this.#place(item), ...PARTS[kind].delta(text) }];
   }
 
-  /** Ends the reasoning that is open, or one without a text, with what its server wants back. */
+  /** Ends the open reasoning, or one without a text, with the data that its server wants back. */
   sealed(seal: string): readonly JsonObject[] {
     const events: JsonObject[] = [];
     if (this.#said?.kind !== "reasoning") {
@@ -85,7 +85,7 @@ export class OutputItems {
     return [...events, ...this.#endSaid("completed", seal)];
   }
 
-  /** Adds to a call: its id and name with its first piece, or pieces of its name. {@link newInputs} tells of its arguments. */
+  /** Adds to a call: its id and name with its first piece, or pieces of its name. {@link newInputs} has its arguments. */
   called(
     at: number,
     { id, name }: { readonly id: string; readonly name: string },
@@ -106,7 +106,7 @@ export class OutputItems {
     // only with its arguments its name is known to be whole
     if (item.index === null) events.push(...this.#openCall(item));
     this.#keep(item, input);
-    // what a text tool gets is known when its arguments are whole
+    // the input of a text tool is known when its arguments are whole
     if (item.kind !== "custom") this.#newInputs.set(item, (this.#newInputs.get(item) ?? "") + input);
     return events;
   }

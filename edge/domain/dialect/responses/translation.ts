@@ -42,7 +42,7 @@ export function responsesTranslation(createdSecs: number, messages: Translation 
   };
 }
 
-/** The place of a refused field in the client's own request, as far as one place stands for the other. */
+/** The place of a refused field in the client's own request, if one place corresponds to the other. */
 function inWordsOfResponses(error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.code !== "untranslatable_field") return error;
   const { param, message } = error.body.error;

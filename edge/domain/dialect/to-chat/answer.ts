@@ -50,7 +50,7 @@ export function* chatAnswer(message: JsonObject, createdSecs: number, take?: Tak
   };
 }
 
-/** What an answer or a chunk has before its choices. */
+/** The members of an answer or a chunk before its choices. */
 export function chunkHead(
   { id, model }: JsonObject,
   { object, createdSecs }: { readonly object: string; readonly createdSecs: number },

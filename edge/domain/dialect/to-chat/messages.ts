@@ -1,7 +1,7 @@
 /**
- * Anthropic's messages as those of a chat completion. Results of tools become messages of their own, right behind the calls;
- * their images follow in the user's message, because messages of tools have text only. Text alone is one string, which every
- * server reads.
+ * Anthropic's messages as those of a chat completion. Results of tools become separate messages, right after the calls; their
+ * images follow in the user's message, because messages of tools have text only. Text alone is one string, which every server
+ * reads.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";

@@ -58,7 +58,7 @@ export function isCut({ finish_reason: reason }: JsonObject): boolean {
   return listed(CUT, reason) ?? false;
 }
 
-/** What a message has before its content. */
+/** The members of a message before its content. */
 export function messageHead({ id, model }: JsonObject): JsonObject {
   return { id: headText(id), type: "message", role: "assistant", model: headText(model) };
 }
@@ -68,7 +68,7 @@ export function isBegun({ id, choices }: JsonObject): boolean {
   return textOf(id) !== "" || elementsOf(choices).length > 0;
 }
 
-/** What a chunk says of the whole answer, as far as its end tells of it: it is kept until then. */
+/** Facts of a chunk about the whole answer that the answer's end needs: they are kept until then. */
 export function reportOf({ usage, service_tier }: JsonObject): JsonObject {
   return given({ usage: isJsonObject(usage) ? countsOf(usage) : null, service_tier: headText(service_tier) });
 }
@@ -110,7 +110,7 @@ export function endOf(
   };
 }
 
-/** Anthropic counts cached tokens apart from the input. Numbers that cannot be are left out. */
+/** Anthropic counts cached tokens apart from the input. Implausible numbers are left out. */
 export function messagesUsage({ usage, service_tier: tier }: JsonObject): JsonObject {
   const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = objectOf(usage);
   const { cached_tokens, cache_write_tokens } = objectOf(prompt_tokens_details);

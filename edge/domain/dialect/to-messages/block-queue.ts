@@ -1,7 +1,7 @@
 /**
  * The blocks of a streamed message. Messages have one block open at a time, while deltas of parallel calls may interleave: the
- * first block is sent as it comes, and what belongs to later ones is kept until it is their turn. A call is over once its
- * arguments are a whole JSON object, which calls without interleaving always are when the next one starts.
+ * first block is sent as it comes, and pieces of later blocks are kept until their turn. A call is over once its arguments are
+ * a whole JSON object, which calls without interleaving always are when the next one starts.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";

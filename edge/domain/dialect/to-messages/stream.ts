@@ -22,7 +22,7 @@ export class MessagesStream {
   isBroken = false;
   fault: string | null = null;
   readonly #blocks = new BlockQueue();
-  /** What the message has of the first chunk. */
+  /** The parts of the message that come from the first chunk. */
   #head: JsonObject | null = null;
   /** Members of later chunks that count for the whole answer. */
   #report: JsonObject = {};
