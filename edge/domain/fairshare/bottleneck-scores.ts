@@ -116,8 +116,8 @@ export class BottleneckScores<T extends Competitor> {
   }
 
   /**
-   * Moves virtual time on after a grant at `bottleneck`; `granted` is the score before the charge, `lowest` returns the
-   * settled score of the first competitor that is left at a bottleneck.
+   * Moves virtual time on after a grant at `bottleneck`; `granted` is the score before the charge, `lowest` returns the settled
+   * score of the first remaining competitor at a bottleneck.
    */
   advance(bottleneck: Bottleneck, granted: Score, lowest: (bottleneck: Bottleneck) => number | undefined): void {
     this.#open.advance(lowest(null), granted.settled + granted.shift);

@@ -1,6 +1,6 @@
 /**
  * The two ways of choosing the next request (docs/rules/fairshare.md#choosing-the-next). A policy keeps the competitors in
- * order and counts what each is served; the scheduler tells it which requests wait, which hold slots, and the weights.
+ * order and counts the service of each; the scheduler reports to it which requests wait, which hold slots, and the weights.
  */
 import type { Score } from "./bottleneck-scores.ts";
 import type { Slots } from "./headroom.ts";
@@ -27,10 +27,7 @@ export interface Policy {
   charge(tenant: TenantState, group: GroupState, charge: Charge): void;
   /** Corrects a grant by actual use less estimate. */
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void;
-  /**
-   * Applies a new weight of the tenant; what was served under the old one stays settled. The tenant must be out of the
-   * order.
-   */
+  /** Applies a new weight of the tenant; service under the old one stays settled. The tenant must be out of the order. */
   reweigh(tenant: TenantState, weight: number): void;
   reweighGroup(group: GroupState, weight: number): void;
   /**
@@ -56,7 +53,7 @@ export interface Policy {
   forget(tenant: TenantState): void;
 }
 
-/** What a queue waits for: a slot for requests of this tenant for this model. */
+/** The slot that a queue waits for: for requests of this tenant for this model. */
 export type Claim = Pick<Head, "tenant" | "model">;
 
 /**

@@ -9,7 +9,7 @@ import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { Scheduler, SchedulerGrant } from "./types.ts";
 
-/** What a request is, without its tenant. */
+/** A request without its tenant. */
 interface LoopRequest {
   readonly tenant: string;
   readonly group?: string;
@@ -77,7 +77,7 @@ class LoopCell {
     this.#timers.put({ atMs: this.#nowMs + ms, order: this.#made, run });
   }
 
-  /** Lets time pass; returns what each of the tenants was granted meanwhile. */
+  /** Lets time pass; returns the grants of each tenant meanwhile. */
   pass(ms: number, tenants: readonly string[]): number[] {
     const before = new Map(this.#granted);
     const untilMs = this.#nowMs + ms;

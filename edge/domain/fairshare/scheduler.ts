@@ -199,7 +199,7 @@ class FairshareScheduler implements Scheduler, Slots {
     return grants;
   }
 
-  /** What no waiting request could use goes to lines of batches; those that it takes give no request more room. */
+  /** Slots that no waiting request could use go to lines of batches; the slots that these take give no request more room. */
   #dispatchLines(grants: SchedulerGrant[], nowMs: number): void {
     const mayHave = !this.#held && this.#lines.queued > 0 && !onlyHeadroomIsFree(this);
     if (!mayHave || this.#queues.couldUseSlot(this.#known.models())) return;
@@ -264,7 +264,7 @@ class FairshareScheduler implements Scheduler, Slots {
       return;
     }
     const before = this.#queues.deferred(requestId);
-    // A request that comes back has waited all along: it is no new start.
+    // A request that comes back has been waiting all the time: it is not a new start.
     if (before === undefined) this.#policy.start(tenant, model);
     const arrivedMs = before?.arrivedMs ?? nowMs - (waitedMs ?? 0);
     const order = before?.order ?? this.#orderOf(arrivedMs);

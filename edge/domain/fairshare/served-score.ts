@@ -43,7 +43,7 @@ export class ServedScore {
     return this.#score;
   }
 
-  /** The score without estimates in flight: what it would be if no unfinished request used anything. */
+  /** The score without estimates in flight, as if no unfinished request used anything. */
   get settled(): number {
     return this.#score - this.#inFlight - Math.min(Math.max(0, this.#surplus), this.#oldInFlight);
   }

@@ -1,4 +1,4 @@
-/** What the scheduler remembers of tenants, groups, models and requests. Plain records; the rules are elsewhere. */
+/** The scheduler's state of tenants, groups, models and requests. Plain records; the rules are elsewhere. */
 import { effectiveWeight } from "../../../shared/fairshare/entitled-slots.ts";
 import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import type { ServedScore } from "./served-score.ts";
@@ -19,7 +19,7 @@ export interface Waiter {
 /** The full model that requests compete for; null: the shared bottleneck, the slots of the Cell (bottleneck-scores.ts). */
 export type Bottleneck = ModelState | null;
 
-/** What a grant was charged, and at which bottleneck. */
+/** The charge of a grant, and its bottleneck. */
 export interface Charge {
   readonly tokens: number;
   /** Effective weight of the tenant with the request's model, and weight of the group, at the grant. */
@@ -96,8 +96,8 @@ export interface TenantState {
   /** The score at the shared bottleneck, in this busy period. */
   served: ServedScore;
   /**
-   * What its requests used, estimates of those in flight included, in this busy period; only shown, nothing is decided by
-   * it.
+   * The use of its requests, including estimates of those in flight, in this busy period; only for display, no decision depends
+   * on it.
    */
   servedTokens: number;
   busyPeriod: number;
@@ -118,8 +118,8 @@ export interface GroupState {
   /** The score at the shared bottleneck, in this busy period. */
   served: ServedScore;
   /**
-   * What its requests used, estimates of those in flight included, in this busy period; only shown, nothing is decided by
-   * it.
+   * The use of its requests, including estimates of those in flight, in this busy period; only for display, no decision depends
+   * on it.
    */
   servedTokens: number;
   busyPeriod: number;

@@ -181,7 +181,7 @@ export interface SchedulerOptions {
   readonly probe?: () => void;
 }
 
-/** Whether waiting requests may still have what they asked for (docs/rules/admission.md#judged-again). */
+/** Whether waiting requests may still get what they requested (docs/rules/admission.md#judged-again). */
 export interface GrantCheck {
   /** False: the request must not be granted a slot before it has been judged again; at its turn it is deferred. */
   mayHave(requestId: string): boolean;

@@ -30,8 +30,8 @@ interface QueueState {
 }
 
 /**
- * The limit that has to be lifted first. The tenant's and the model's own caps bind even when slots are free; a share binds
- * only while no slot is free but headroom, and somebody else competes or may come. Null: none, its turn has come.
+ * The limit that must be lifted first. The tenant's and the model's own caps bind even when slots are free; a share binds only
+ * while only headroom is free, and somebody else competes or may come. Null: none, its turn has come.
  */
 function bindingLimit(queue: QueueState): WaitingQueue["reason"] | null {
   if (!queue.tenantHasRoom) return "tenant_cap";

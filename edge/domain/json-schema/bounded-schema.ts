@@ -172,7 +172,7 @@ class Copy {
     return this.#counted(node, work);
   }
 
-  /** What a visit of a node takes, without the nodes below it, its patterns and its values. */
+  /** The cost of a visit of a node, without the nodes below it, its patterns and its values. */
   #visitWork(node: JsonObject): number {
     const { text, list, members, nameChars } = this.#size;
     const has = (keywords: readonly string[]): boolean => keywords.some((keyword) => node[keyword] !== undefined);
@@ -193,7 +193,7 @@ class Copy {
     return copy;
   }
 
-  /** What a keyword adds to each visit of its node. */
+  /** The cost that a keyword adds to each visit of its node. */
   #valueWork(keyword: string, value: unknown): number {
     if (keyword === "uniqueItems" && value === true) {
       return (this.#size.list * this.#size.nodes) / STEPS_PER_UNIT;

@@ -18,7 +18,7 @@ const ENTRIES = 4 * 1024;
 /** A validation takes most of a turn. */
 const VALIDATION_UNITS = 16 * 1024;
 
-/** What a validator has found: `instanceLocation` is a JSON pointer with # before it. */
+/** A finding of a validator: `instanceLocation` is a JSON pointer with # before it. */
 interface SchemaError {
   readonly instanceLocation: string;
   readonly keyword: string;

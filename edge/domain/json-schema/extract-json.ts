@@ -149,11 +149,11 @@ interface Scan {
    * does.
    */
   readonly result: "whole" | "broken" | "prose" | "cut-off" | "deep";
-  /** Behind the value, or where it fails. */
+  /** After the value, or where it fails. */
   readonly end: number;
 }
 
-/** What may come next. `item`: a value or the end of a list; `name`: a member's name or the end of an object. */
+/** The allowed next tokens. `item`: a value or the end of a list; `name`: a member's name or the end of an object. */
 type Expected = "value" | "item" | "name" | "next-name" | "colon" | "next";
 
 /** Reads the object or list that starts at `start` by the grammar of JSON, except for escapes in strings. */

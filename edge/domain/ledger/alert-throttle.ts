@@ -1,8 +1,7 @@
 /**
- * Which alerts leave an isolate or object, and how many occurrences each of them stands for. The first alert of an issue
- * leaves at once; repeats within the quiet time are counted and leave as one when it is over. No occurrence is counted
- * twice or forgotten (docs/rules/alerts.md#cooldown-and-repeats). The state is private to this machine; time is an
- * argument.
+ * Which alerts leave an isolate or object, and how many occurrences each of them represents. The first alert of an issue leaves
+ * at once; repeats within the quiet time are counted and leave as one when it is over. No occurrence is counted twice or
+ * forgotten (docs/rules/alerts.md#cooldown-and-repeats). The state is private to this machine; time is an argument.
  */
 import type { Issue } from "../../../shared/alerts.ts";
 

@@ -44,7 +44,7 @@ export interface LogLimits {
   readonly maxSegments: number;
 }
 
-/** Rows as they are inserted: one line of JSON each. */
+/** Rows in the form in which they are inserted: one line of JSON each. */
 export interface LogLine {
   readonly json: string;
   readonly bytes: number;
@@ -52,7 +52,7 @@ export interface LogLine {
   readonly refusal: boolean;
 }
 
-/** What the shell must do on disk, all of it in one transaction. */
+/** The writes that the shell must make on disk, all in one transaction. */
 export type LogEffect =
   | {
       readonly type: "commit";

@@ -1,7 +1,7 @@
 /**
- * A usage row as the analytics store takes it: one line of JSON in the column order of
- * docs/rules/storage-layouts.md#usage-raw, with `ts` as text in place of `ts_ms`. The line is what the Ledger keeps on
- * disk, so that shipping never rebuilds a row. Invariant: the store can read every line.
+ * A usage row as the analytics store takes it: one line of JSON in the column order of docs/rules/storage-layouts.md#usage-raw,
+ * with `ts` as text in place of `ts_ms`. The Ledger keeps this line on disk, so shipping never rebuilds a row. Invariant: the
+ * store can read every line.
  */
 import { columnTime, storedRow, timeOfColumn, type UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { SpanRecord } from "../trace/trace.ts";

@@ -59,7 +59,7 @@ describe("the plan of a segment", () => {
         let mind = 0;
         let refuses: ReadonlySet<number> = new Set(minds[0]);
         let plan = untouched;
-        // what is on disk: nothing new before the first refusal
+        // the state on disk: nothing new before the first refusal
         let kept = untouched;
         const advance = (next: SendPlan): void => {
           const refused = next.left.length > plan.left.length || next.refused.length > plan.refused.length;

@@ -1,8 +1,8 @@
 /**
  * How one sealed segment is sent, as a pure state machine. It is sent in parts of at most a thousand rows; a part that the
  * store refuses for its content is halved until the refused rows are alone, and all others are delivered in order.
- * Invariant: a range is halved only after a refusal, and is never sent whole again until the plan restarts, so that the
- * token of a range always stands for the same rows. When a store takes no row at all, no row is given up as refused.
+ * Invariant: a range is halved only after a refusal, and is never sent whole again until the plan restarts, so that the token
+ * of a range always means the same rows. When a store takes no row at all, no row is given up as refused.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { INSERT_MAX_ROWS } from "./ledger-log.ts";

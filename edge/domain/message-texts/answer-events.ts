@@ -9,7 +9,7 @@ import { type AnswerParts, type AnswerText, answerParts, isDelta } from "./answe
 
 /** Longer types of events, and ids of items, are compared up to here. */
 const ID_MAX = 256;
-/** The end of a type tells what an event ends; a type may be as long as its event. */
+/** The end of a type shows which text an event ends; a type may be as long as its event. */
 const END_MAX = 16;
 /** Only for this many choices is it known that they ended before their stream did. */
 const CHOICES_MAX = 4_096;
@@ -17,12 +17,12 @@ const CHOICES_MAX = 4_096;
 const TEXT_UNITS = 64;
 const LINE_UNITS = 8;
 
-/** What the Realtime API called the same pieces first. */
+/** The Realtime API's first names of the same pieces. */
 const EARLIER_NAME = /^response\.(?=(?:text|audio_transcript)\.delta$)/;
 
 /** An event of a stream. */
 interface AnswerEvent {
-  /** The lines that are no data, such as `event:`; stray ones stand among them. */
+  /** The lines that are not data, such as `event:`, and stray lines. */
   readonly fields: readonly string[];
   /** The data as it came; null if the event has none. */
   readonly data: string | null;
@@ -66,7 +66,7 @@ export function keyOf({ owner: { choice, type, item, ids }, place }: Fragment): 
   return JSON.stringify([...(choice === null ? [type, item, ...ids] : []), ...place]);
 }
 
-/** What a text belongs to: a choice, or a part of an item of output. */
+/** The owner of a text: a choice, or a part of an item of output. */
 interface TextOwner {
   readonly choice: number | null;
   /** The type of the events that carry it; null: it has none, or belongs to a choice. */
@@ -76,7 +76,7 @@ interface TextOwner {
   readonly ids: readonly (number | null)[];
 }
 
-/** What an event does to the texts of its answer. */
+/** The effects of an event on the texts of its answer. */
 export interface EventParts extends AnswerParts {
   /** Its texts that continue earlier ones. */
   readonly fragments: readonly Fragment[];

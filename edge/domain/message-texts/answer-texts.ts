@@ -16,7 +16,7 @@ export interface AnswerText {
   readonly text: string;
   /** JSON: the arguments of a tool call. */
   readonly json: boolean;
-  /** The JSON stands for a value that is no string. No later text continues it. */
+  /** The JSON represents a value that is not a string. No later text continues it. */
   readonly ofValue?: boolean;
   /** No name marks it as a text that continues: it is complete, and no part of another text. */
   readonly alone?: boolean;
@@ -58,7 +58,7 @@ const TEXT_NAMES = new Set([
   "partial_json",
 ]);
 const JSON_NAMES = new Set(["arguments", "partial_json"]);
-/** What the model asks a tool for, and what that found: members of an item of output whose type ends with `_call`. */
+/** The arguments of the model's tool calls, and their results: members of an item of output whose type ends with `_call`. */
 const CALL_MEMBERS = new Set(["input", "action", "operation", "code", "output", "outputs", "results", "queries"]);
 /** The end of types of events whose `delta` is sound, not text. */
 const SOUND = "audio.delta";
@@ -146,7 +146,7 @@ function placeIn(place: readonly (string | number)[], step: string | number): re
   return characters > PLACE_CHARACTERS_MAX ? place : [...place, name];
 }
 
-/** Lists of choices and messages, whose elements are no parts of one text. */
+/** Lists of choices and messages, whose elements are separate texts. */
 const APART: ReadonlySet<string | number | undefined> = new Set(["choices", "messages", "input", "contents", "output"]);
 
 /**

@@ -28,7 +28,7 @@ const LONG_KNOWN_MAX = 16;
 
 interface Collected {
   readonly json: boolean;
-  /** What the parts of a text have in common; null: it has no other part. */
+  /** A key that the parts of a text share; null: it has no other part. */
   readonly whole: string | null;
   readonly text: string;
   /** What later events added to it; null: nothing does. */

@@ -9,7 +9,7 @@ import { answerParts } from "./answer-texts.ts";
 
 /** The most characters that are kept of an event, as JSON. Honest ones have some hundred beside their texts. */
 const KEPT_MAX = 2_048;
-/** Of a longer event only its members at the top that are no objects are kept, as JSON. */
+/** Of a longer event only its top-level members that are not objects are kept, as JSON. */
 const WHOLE_MAX = 16 * 1024;
 /** No client knows a longer event name. */
 const FIELD_MAX = 256;
@@ -17,7 +17,7 @@ const FIELD_MAX = 256;
 /** Work for a text, in units. */
 const TEXT_UNITS = 64;
 
-/** Stands for a text: the texts of a document are found again where they are not empty. */
+/** Placeholder for a text: the texts of a document are found again where they are not empty. */
 const PLACEHOLDER = "-";
 
 type Place = readonly (string | number)[];
@@ -95,7 +95,7 @@ function fill(document: unknown, pieces: readonly Piece[]): void {
   }
 }
 
-/** The members of an event that are neither choices nor usage, as JSON, as far as they are short together. */
+/** The members of an event that are neither choices nor usage, as JSON, if they are short together. */
 function shortMembers(value: unknown, isLong: boolean): string {
   const members: string[] = [];
   let room = KEPT_MAX;
@@ -118,7 +118,7 @@ function nested(pieces: readonly Piece[], depth = 0): unknown {
   const [first] = pieces;
   const step = first?.place[depth];
   if (step === undefined) return first?.text;
-  // names are cut: one of two that are equal then may be a text, and the other what has texts
+  // names are cut: if two become equal, one may be a text, and the other may contain texts
   const deeper = pieces.filter(({ place }) => place.length > depth);
   const inner = [...Map.groupBy(deeper, ({ place }) => place[depth])].map(
     ([name, its]) => [name, nested(its, depth + 1)] as const,

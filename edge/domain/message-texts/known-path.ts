@@ -11,7 +11,7 @@ const CALLED_WITH = new Set(["arguments", "input", "action", "code", "operation"
 const MESSAGE_STEPS = 2;
 /** Members of a part that are read as its text. */
 const TEXT_OF_PART = new Set(["refusal", "source"]);
-/** Lists whose elements are no parts of one text. */
+/** Lists whose elements are separate texts. */
 const APART = new Set(["choices", "messages", "input", "contents", "output"]);
 
 /** Facts that hold for a place and everything in it. Most places have those of their parent. */
@@ -32,7 +32,7 @@ interface Inherited {
 export class KnownPath {
   /** The place around it; null: the body. */
   readonly up: KnownPath | null;
-  /** Tells the place from all others of its body; strings of a list share one. */
+  /** Distinguishes the place from all others of its body; strings of a list share one. */
   readonly nth: number;
   readonly length: number;
   /** The last name, in the form that is compared; an element has none. */

@@ -19,7 +19,7 @@ export class ReadingOrder<T> {
     }
   }
 
-  /** System messages where they stand. */
+  /** System messages at their own places. */
   get asGiven(): readonly T[] {
     return [...this.#instructions, ...this.#messages];
   }

@@ -32,7 +32,7 @@ export function* redactText(
   return yield* redactLoose(scan, tally, redacted, room);
 }
 
-/** A text that is no JSON, without what matches as it stands; all of it, if its escapes hide more. */
+/** A text that is not JSON, without its matches; all of it is replaced if its escapes hide more. */
 function* redactLoose(scan: TextScan, tally: RedactionTally, text: string, room: ScanRoom): Steps<string> {
   const redacted = yield* redactAsWritten(scan, tally, text, room);
   if (!redacted.includes("\\")) return redacted;
@@ -47,7 +47,7 @@ function* redactAsWritten(scan: TextScan, tally: RedactionTally, text: string, r
   return texts[0] ?? "";
 }
 
-/** Text that stands where JSON is expected; what only others take for JSON stays it for them. */
+/** Text in a place where JSON is expected; text that only others take for JSON stays JSON for them. */
 export function* redactUnmarked(scan: TextScan, tally: RedactionTally, text: string, room: ScanRoom): Steps<string> {
   const core = text.trimEnd();
   const before = tally.total;
@@ -86,7 +86,7 @@ export function* redactJson(
   return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(value, take)) : json;
 }
 
-/** What can be released of a text with this piece of it. */
+/** The part of a text that can be released with this piece. */
 export function* pushed(redaction: TextRedaction, text: string): Steps<string> {
   let released = "";
   const json = redaction instanceof ArgumentsRedaction ? redaction : null;

@@ -253,7 +253,7 @@ export class RedactingEvents implements ResponseTransform {
     this.#roomBytes = this.#bytes;
   }
 
-  /** Ends a text; returns its rest. What a client reads as its continuation must not complete a match. */
+  /** Ends a text; returns its rest. Text that a client reads as its continuation must not complete a match. */
   #end({ key, redaction, bytes }: OpenText): string {
     const rest = redaction.finish();
     const had = redaction instanceof ContinuedRedaction ? redaction.rest : rest;
@@ -322,7 +322,7 @@ class RedactedLines {
   readonly #room: ScanRoom;
   readonly #events: RedactingEvents;
   readonly #redacted: string[] = [];
-  /** The last line of JSON, until it is known what follows. */
+  /** The last line of JSON, until the next one is known. */
   #last: JsonLine | null = null;
   #lead = "";
 
@@ -347,7 +347,7 @@ class RedactedLines {
   }
 
   *finish(): Steps<string> {
-    // what the last line says may be that the answer has ended
+    // the last line may say that the answer has ended
     const isEnd = this.#last !== null && (yield* eventParts(this.#last.value)).fragments.length === 0;
     if (isEnd) this.#write(yield* this.#events.finish());
     yield* this.#writeLast();

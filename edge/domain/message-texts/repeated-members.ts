@@ -1,6 +1,6 @@
 /**
- * Members of a body that are given again: an upstream reads the first of them or the last, and what follows continues that
- * one (docs/rules/guardrails.md#split-texts).
+ * Members of a body that are repeated: an upstream reads the first of them or the last, and later text continues that one
+ * (docs/rules/guardrails.md#split-texts).
  */
 import type { KnownPath } from "./known-path.ts";
 
@@ -37,7 +37,7 @@ export class RepeatedMembers {
   }
 }
 
-/** What the members of one object have in common that have one name. */
+/** A key that members of one object share if they have the same name. */
 function keyOf({ up, name }: KnownPath): string {
   return `${up?.nth ?? ""} ${name}`;
 }

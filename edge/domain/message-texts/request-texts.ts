@@ -33,7 +33,9 @@ export interface RequestText {
 
 /** The texts of a request. */
 export interface GuardedTexts {
-  /** What stands beside the contents (names, thoughts, templates), then the contents as they continue one another. */
+  /**
+   * Texts beside the contents (names, thoughts, templates), then the contents in the order in which they continue one another.
+   */
   readonly prompts: readonly RequestText[];
   /** The texts of `prompts` that stand beside the contents. */
   readonly beside: readonly RequestText[];
@@ -48,13 +50,13 @@ export interface GuardedTexts {
   readonly others: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
   readonly toolResults: readonly (readonly RequestText[])[];
-  /** The body gives its model token ids or vectors, alone or among texts: what they say cannot be examined. */
+  /** The body gives its model token ids or vectors, alone or among texts: their meaning cannot be examined. */
   readonly hasTokenIds: boolean;
   /** False: the body has more strings than are looked at. */
   readonly isWhole: boolean;
 }
 
-/** Members of token ids or vectors, wherever they stand. */
+/** Members of token ids or vectors, at any place. */
 const TOKENS = new Set("prompt_token_ids input_ids token_ids token_data prompt_embeds input_embeds".split(" "));
 /** Members that take lists of token ids in place of texts, apart from those whose every string is examined. */
 const TEXTS_OR_TOKENS = new Set("prompt input inputs texts context tokens".split(" "));
@@ -232,7 +234,7 @@ function isConnection(path: JsonPath, { inherited: { member } }: KnownPath): boo
 }
 
 /**
- * The places of a message, with the parts of one text behind one another: a member of a part that no model reads must not come
+ * The places of a message, with the parts of one text one after another: a member of a part that no model reads must not come
  * between them.
  */
 function* partsTogether(places: readonly Place[]): Steps<readonly Place[]> {
@@ -272,7 +274,7 @@ function* messagesOf(places: readonly Place[]): Steps<ReadonlyMap<string, Messag
   return messages;
 }
 
-/** What the strings of one message have in common. */
+/** A key that the strings of one message share. */
 function messageKey(path: JsonPath): string {
   return `${nameOf(path[0])} ${isElement(path) ? path[1] : ""}`;
 }

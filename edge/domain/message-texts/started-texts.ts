@@ -17,7 +17,7 @@ const PARTS: Readonly<Record<string, readonly [member: string, delta: string]>> 
   audio: ["transcript", "response.output_audio_transcript.delta"],
   output_audio: ["transcript", "response.output_audio_transcript.delta"],
 };
-/** What an item has beside its parts. */
+/** The members of an item besides its parts. */
 const ITEM_TEXTS = {
   arguments: "response.function_call_arguments.delta",
   input: "response.custom_tool_call_input.delta",

@@ -25,7 +25,7 @@ export class RedactionTally implements RedactionCounts {
 
 /** Redacts a text that comes in pieces. */
 export interface TextRedaction {
-  /** Takes the next piece; returns what can be released. */
+  /** Takes the next piece; returns the part that can be released. */
   push(text: string): string;
   /** Returns the rest. Called once, at the end. */
   finish(): string;
@@ -89,7 +89,10 @@ export class ContinuedRedaction implements TextRedaction {
   }
 }
 
-/** What JSON, and NaN and Infinity, have between strings, but for numbers; anything else makes the text no JSON. */
+/**
+ * Characters that JSON, and NaN and Infinity, have between strings, except numbers; any other character means that the text is
+ * not JSON.
+ */
 const BETWEEN = /[\s{}[\],:truefalsnNIiy]/;
 const IN_NUMBER = /[-+.\deE]/;
 const BLANK = /\s/;
@@ -266,7 +269,7 @@ export function* argumentTexts(json: string, value: unknown): Steps<readonly str
   return texts;
 }
 
-/** JSON with the characters in its strings as they are read. */
+/** JSON with its strings' characters unescaped. */
 export function* unescaped(json: string): Steps<string> {
   const pieces: string[] = [];
   let end = 0;
@@ -278,7 +281,7 @@ export function* unescaped(json: string): Steps<string> {
   return pieces.join("") + json.slice(end);
 }
 
-/** Where a string's next quote or escape stands, or the end. */
+/** The place of a string's next quote or escape, or the end. */
 function endOfRun(text: string, from: number): number {
   for (let at = from; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
@@ -287,7 +290,7 @@ function endOfRun(text: string, from: number): number {
   return text.length;
 }
 
-/** The character that an escape stands for; an escape that JSON does not know is its own text. */
+/** The character that an escape means; an unknown escape is its own text. */
 function decodedEscape(given: string): string {
   try {
     return String(JSON.parse(`"${given}"`));

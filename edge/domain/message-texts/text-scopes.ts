@@ -37,7 +37,7 @@ const BESIDE_MESSAGES = {
 } as const;
 const CHAT = scopeOf({ ...BESIDE_MESSAGES, messages: "messages" });
 const COMPLETION = scopeOf({ ...OF_SERVERS, prompt: "all", suffix: "all", response_format: "definitions" });
-/** A translated request may have what its model's API has beside messages. */
+/** A translated request may have the members of its model's API besides messages. */
 const RESPONSES = scopeOf({
   ...BESIDE_MESSAGES,
   instructions: "all",

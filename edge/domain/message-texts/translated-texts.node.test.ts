@@ -39,7 +39,7 @@ function isExamined(path: string, body: JsonObject): boolean {
 /** The members of a request that Messages show their model; a path without its own rules is examined everywhere. */
 const SHOWN = ["system", "messages", "tools", "output_config"];
 
-/** What a target examines of a body because its model may read it. */
+/** The parts of a body that a target examines because its model may read them. */
 function isExaminedAt(dialect: keyof typeof TARGETS, sent: JsonObject): boolean {
   const shown = Object.entries(sent).filter(([name]) => dialect === "openai" || SHOWN.includes(name));
   return isExamined(TARGETS[dialect], Object.fromEntries(shown));

@@ -5,7 +5,7 @@
 import type { Steps } from "../../../shared/steps.ts";
 import { ID_CHARACTERS, isBase64, wordsOf } from "./unread-members.ts";
 
-/** What a document repeats of its request, or says about itself: members of the answer itself, not of anything in it. */
+/** Members of the answer itself that repeat its request or describe the document; deeper members do not count. */
 const OF_ANSWER = wordsOf(
   "metadata tools tool_choice usage instructions prompt error response_format user safety_identifier prompt_cache_key generation_settings",
 );
@@ -16,7 +16,7 @@ const PROMPT_TOKENS = "prompt_logprobs";
 /** Members at the top that contain an answer. */
 const ANSWERS: ReadonlySet<unknown> = new Set(["response", "message"]);
 
-/** Bytes, what a provider has sealed, and places. */
+/** Bytes, text that a provider has sealed, and places. */
 const BYTES = wordsOf(
   "b64_json partial_image_b64 embedding file_data image_data signature thought_signature obfuscation url uri",
 );
@@ -30,7 +30,7 @@ const ID_ENDS = ["_id", "_ids"];
 const URL_TEXT = /^https?:\/\/\S{1,2048}$/;
 const URL_MAX = 2_056;
 
-/** What a member belongs to, and where that stands: its last step (null: it is the document), and how deep it is. */
+/** The object that a member belongs to, and its place: its last step (null: it is the document), and its depth. */
 interface Holder {
   readonly holder: Readonly<Record<string | number, unknown>>;
   readonly step: string | number | null;

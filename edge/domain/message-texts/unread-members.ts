@@ -16,7 +16,7 @@ const OF_SERVER = wordsOf(
 );
 /** The same at any depth. A stop sequence is often markup that no client may write elsewhere. */
 const OF_SERVER_ANYWHERE = wordsOf("model models stop stop_sequences tool_choice");
-/** Places of files, bytes of files, and what a provider has sealed. */
+/** Places of files, bytes of files, and text that a provider has sealed. */
 const FILES: ReadonlySet<string> = new Set([...FILE_MEMBERS, "encrypted_content", "signature", "authorization_token"]);
 
 const ROLES = wordsOf("system developer user assistant tool function model");
@@ -32,7 +32,7 @@ const JOINED = /^[a-z]+(?:_[a-z0-9]+)+$/;
 const JOINED_MAX = 128;
 /** A text that may be an id, or a keyword. */
 export const ID_CHARACTERS = /^[\w.:|=+/-]{1,256}$/;
-/** What may stand before bytes in base64. */
+/** The prefix that may precede bytes in base64. */
 const DATA_URL = /^data:[^,]{0,128},/;
 const DATA_URL_MAX = 256;
 const BASE64 = /^[\w+/=-]*$/;
@@ -59,7 +59,7 @@ export function isServerMember(name: string): boolean {
   return OF_SERVER.has(name);
 }
 
-/** True for a member that is for the server wherever it stands. */
+/** True for a member that is for the server at any place. */
 export function isOfServerAnywhere(name: string): boolean {
   return OF_SERVER_ANYWHERE.has(name);
 }
@@ -80,7 +80,7 @@ function isJoined(text: string): boolean {
   return text.length <= JOINED_MAX && JOINED.test(text);
 }
 
-/** True for bytes in base64, with or without what a `data:` URL has before them. */
+/** True for bytes in base64, with or without the prefix of a `data:` URL. */
 export function* isBase64(text: string): Steps<boolean> {
   const from = DATA_URL.exec(text.slice(0, DATA_URL_MAX))?.[0].length ?? 0;
   if (text.length - from < BASE64_MIN) return false;

@@ -1,6 +1,6 @@
 /**
- * What a stretch of text outside of a code fence is (docs/rules/compression.md#blocks): a log, source code, or prose. Each
- * line is looked at once, and only its first characters.
+ * The class of a stretch of text outside code fences (docs/rules/compression.md#blocks): a log, source code, or prose. Each
+ * line is examined once, and only its first characters.
  */
 
 import type { Steps } from "../../../shared/steps.ts";

@@ -13,7 +13,7 @@ import { compactCodeBlocks, compactJsonBlocks } from "./structural.ts";
 
 /** How much compression may do. */
 interface CompressionLimits {
-  /** Shorter blocks are left as they are, in tokens. */
+  /** Shorter blocks stay unchanged, in tokens. */
   readonly minTokens: number;
   readonly maxBlocks: number;
   readonly maxLossyBlocks: number;
@@ -59,7 +59,7 @@ interface Step {
 const QUERY_CHARS_MAX = 8192;
 const NO_ORIGINALS: ReadonlyMap<string, string> = new Map();
 
-/** Runs the steps. A result that is not smaller is discarded. Throws what the functions of `steps` throw. */
+/** Runs the steps. A result that is not smaller is discarded. Rethrows errors of the functions of `steps`. */
 export async function compressMessages(
   messages: readonly unknown[],
   limits: CompressionLimits,

@@ -1,6 +1,6 @@
 /**
- * The images of a chat request, and the descriptions that take their places (docs/rules/boons.md#vision). An image is its
- * URL to the gateway: it is never fetched here, and a data URL is passed on as it is.
+ * The images of a chat request, and the descriptions that take their places (docs/rules/boons.md#vision). An image is its URL
+ * to the gateway: it is never fetched here, and a data URL is passed on unchanged.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";

@@ -1,7 +1,7 @@
 /**
  * JSON as a tree whose scalars are the text that the author wrote (docs/rules/compression.md#json). Numbers and strings are
- * never converted, so that a tree can be written again without changing a value: `-0`, `1e400`, `12345678901234567890` and
- * lone surrogates stay what they are. Members are kept in a Map: `__proto__` is a name like any other.
+ * never converted, so that a tree can be written again without changing a value: `-0`, `1e400`, `12345678901234567890` and lone
+ * surrogates stay unchanged. Members are kept in a Map: `__proto__` is a name like any other.
  */
 
 import type { Steps } from "../../../shared/steps.ts";
@@ -36,8 +36,8 @@ interface ReadNode {
 }
 
 /**
- * The JSON value that is the whole text, but for whitespace around it. Null: it is not JSON, an object has a name twice,
- * or it is deeper or has more nodes than is read.
+ * The JSON value that is the whole text, except for whitespace around it. Null: it is not JSON, an object has a name twice, or
+ * it exceeds the limit of depth or nodes.
  */
 export function* readJsonTree(text: string, reference?: BlockReference): Steps<JsonNode | null> {
   const { node, end } = yield* readJsonPrefix(text, 0, reference);

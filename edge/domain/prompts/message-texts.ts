@@ -8,7 +8,7 @@ import { tokensOf } from "./block.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where a text stands: the message, and its content part; null: the content itself is the text. */
+/** The place of a text: the message, and its content part; null: the content itself is the text. */
 interface TextPlace {
   readonly message: number;
   readonly part: number | null;
@@ -96,7 +96,7 @@ export function messagesTokens(messages: readonly unknown[]): number {
   }, 0);
 }
 
-/** Whether messages of this role may change. `answered`: the message stands behind the last one of the user. */
+/** Whether messages of this role may change. `answered`: the message comes after the last one of the user. */
 function isOpen(role: unknown, answered: boolean): boolean {
   return role === "user" || role === "tool" || role === "function" || (role === "assistant" && !answered);
 }

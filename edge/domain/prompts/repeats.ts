@@ -40,7 +40,7 @@ interface Repeats {
   readonly refer: (hashes: ReadonlyMap<string, string>) => readonly Block[];
 }
 
-/** What takes the place of a repeated block. */
+/** The replacement of a repeated block. */
 export function referenceTo(sha256: string): string {
   return `[ref:${sha256}] (identical to the block above)`;
 }
@@ -93,7 +93,7 @@ function* repeatedTexts(texts: readonly string[], minTokens: number): Steps<read
   const repeated: Block[] = [];
   for (const [text, original] of texts.entries()) {
     yield TEXT_UNITS + original.length / CHARACTERS_PER_UNIT;
-    // a hash is made of UTF-8, and a store keeps UTF-8: a text that has no UTF-8 would come back as another one
+    // a hash is computed from UTF-8, and a store keeps UTF-8: a text that has no UTF-8 form would come back changed
     if (!original.isWellFormed()) continue;
     if (original.length < minTokens || original.length > ORIGINALS_CHARS_MAX || tokensOf(original) < minTokens)
       continue;

@@ -1,12 +1,12 @@
 /**
- * Prose as sentences, and which of them are kept (docs/rules/compression.md#prose). Scores come from the compression
- * sidecar or from the rule of thumb here. Linear in the text, but for the sort of its sentences.
+ * Prose as sentences, and which of them are kept (docs/rules/compression.md#prose). Scores come from the compression sidecar or
+ * from the rule of thumb here. Linear in the text, except for the sort of its sentences.
  */
 
 import type { Steps } from "../../../shared/steps.ts";
 import { countCodePoints } from "../wire/text/code-points.ts";
 
-/** What a dropped stretch leaves. */
+/** The mark in place of a dropped stretch. */
 export const OMITTED = " [… omitted]";
 /** A shorter text is kept whole. */
 export const SENTENCES_MIN = 4;
@@ -66,8 +66,8 @@ export function* sentencesOf(text: string): Steps<readonly string[]> {
 }
 
 /**
- * Where sentences end, the whitespace behind them included, and null where none does that could; every character is
- * looked at a fixed number of times.
+ * Where sentences end, including the whitespace after them, and null where a candidate does not end one; every character is
+ * examined a fixed number of times.
  */
 function* sentenceEnds(text: string): Generator<number | null> {
   let at = 0;

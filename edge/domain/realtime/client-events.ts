@@ -1,6 +1,6 @@
 /**
- * What the members of a client's event may be (docs/rules/realtime.md#events). An event has at most one object that is read:
- * otherwise a server could take another one for it than the gateway has examined.
+ * The allowed members of a client's event (docs/rules/realtime.md#events). An event has at most one object that is read:
+ * otherwise a server could read another one than the gateway has examined.
  */
 import { type FieldFault, spellingFault } from "../request/client-fields.ts";
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
@@ -62,7 +62,7 @@ export function orderFault(event: RealtimeEvent): FieldFault | null {
     : null;
 }
 
-/** An item that stands for another one may have no type. */
+/** An item that refers to another one may have no type. */
 function isReference(item: unknown): boolean {
   const { type, content } = jsonObjectOf(item) ?? {};
   return typeof type === "string" ? /reference/i.test(type) : content === undefined;

@@ -1,5 +1,5 @@
 /**
- * What the next response of a realtime session will read, in tokens (docs/rules/realtime.md#budgets): the report of the last
+ * The input of the next response of a realtime session, in tokens (docs/rules/realtime.md#budgets): the report of the last
  * response that read the conversation, and everything added since that response started.
  */
 import { saturated } from "../../../shared/money/amount.ts";
@@ -11,7 +11,7 @@ const G711_CHARACTERS = 1_067;
 /** The same of a token of spoken output, which is 50 ms. */
 const SPOKEN_CHARACTERS = PCM_CHARACTERS / 2;
 
-/** What the model reads of the settings of a session, in tokens. */
+/** The settings of a session that the model reads, in tokens. */
 export interface SettingsTokens {
   readonly instructions: number;
   readonly tools: number;
@@ -106,7 +106,7 @@ export class ConversationTokens {
     this.#isDoubted = true;
   }
 
-  /** The response has ended. `reported`: what it has read and said; null: the report does not cover the whole conversation. */
+  /** The response has ended. `reported`: its input and output; null: the report does not cover the whole conversation. */
   ended(turn: Turn, reported: { readonly inputTokens: number } | null, outputTokens: number): void {
     const { since, context } = turn;
     if (context.isInConversation) this.said(outputTokens);
@@ -117,7 +117,7 @@ export class ConversationTokens {
     const [before, sinceBefore, reportedBefore] = [this.inputTokens, this.#since, this.#reported];
     this.#since = since;
     this.#reported = reported.inputTokens;
-    // then a response may be another one than it is taken for
+    // in that case responses may be confused
     const isUnsure = this.#isDoubted || (this.#hasTurns && this.#hasOthers);
     if (isUnsure && this.inputTokens < before) [this.#since, this.#reported] = [sinceBefore, reportedBefore];
   }

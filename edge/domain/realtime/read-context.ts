@@ -1,4 +1,4 @@
-/** What a response of a realtime session reads, by its own settings (docs/rules/realtime.md#budgets). */
+/** The input of a response of a realtime session, by its own settings (docs/rules/realtime.md#budgets). */
 import { isJsonObject, type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 
 export interface ReadContext {
@@ -31,7 +31,7 @@ export function beginsInSilence({ turn_detection: older, audio }: JsonObject): b
   );
 }
 
-/** What a response with these settings reads; null: its settings do not say. */
+/** The input of a response with these settings; null: its settings do not say. */
 export function readContextOf(settings: JsonObject | null): ReadContext {
   const { conversation } = settings ?? {};
   const isInConversation = conversation !== "none";

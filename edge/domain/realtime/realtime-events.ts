@@ -130,7 +130,7 @@ export function mayShowAnswer({ type }: RealtimeEvent): boolean {
 /** A longer id of a client's event is not repeated: an id sent once must not be kept for a client that does not read. */
 const EVENT_ID_MAX = 512;
 
-/** The event that tells of an error (OpenAI's form). `about`: the client's event that caused it. */
+/** The event that reports an error (OpenAI's form). `about`: the client's event that caused it. */
 export function errorEventOf(error: ErrorBody["error"], id: string, about: unknown = null): RealtimeEvent {
   const { type, code, message, param } = error;
   const event_id = typeof about === "string" && about.length <= EVENT_ID_MAX ? about : null;

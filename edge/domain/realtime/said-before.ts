@@ -16,7 +16,7 @@ const EVENTS_KEPT = 1_024;
 /** Parts of items whose transcripts are remembered. */
 const SPOKEN_KEPT = 1_024;
 
-/** Stands where texts do not continue one another. */
+/** Separates texts that do not continue one another. */
 const BORDER = '"';
 
 type Texts = readonly string[];
@@ -57,7 +57,7 @@ export class SaidBefore {
   #forgotten = 0;
   readonly #spoken = new NewestById<true>(SPOKEN_KEPT);
 
-  /** The texts behind which an item is read, as it stands and behind its own kind, if both stand before it in this order. */
+  /** The texts after which an item is read, in its own place and after its own kind, if both precede it in this order. */
   before(isSystem: boolean): readonly Earlier[] {
     const { all, system, others, othersBegin, beside } = this.#said;
     const systemFirst = endOf([...system, ...others]);

@@ -1,7 +1,7 @@
 /**
  * What a request is attributed to in addition to its tenant and key: the tags of its header, and its end user
  * (docs/rules/routes.md#tags, docs/rules/routes.md#end-user). Both are texts of the client. They are cut or refused here, and
- * nothing is decided by a tag.
+ * no decision depends on a tag.
  */
 import { isJsonObject, type JsonDocument } from "../wire/json/document.ts";
 import { cutText, printable } from "../wire/text/printable.ts";

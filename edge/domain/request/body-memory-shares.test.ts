@@ -298,7 +298,7 @@ describe("all senders, at any pace", () => {
         const waitedMs = senders.map(() => 0);
         play(senders, (shares, bodies) => {
           for (const [at, { tenant, waiting }] of bodies.entries()) {
-            // what holds up the oldest one that waits holds up all
+            // anything that holds up the oldest waiting body holds up all
             const oldest = bodies.find((body) => body.tenant === tenant && body.waiting !== null);
             if (waiting !== null && typeof oldest?.waiting?.othersSinceMs === "number")
               waitedMs[at] = (waitedMs[at] ?? 0) + STEP_MS;

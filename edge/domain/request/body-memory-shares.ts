@@ -3,9 +3,9 @@
  * Received bytes count. Two limits apply: the share of a tenant, and the total of all tenants.
  *
  * If bodies of one tenant arrived together, their first parts could fill the share, and none would ever be complete. So a body
- * leaves room for the rest of every older body of its tenant that is still arriving. If all other bodies of its tenant wait, the
- * oldest one continues beyond the share, because no other body would free memory: with its values it takes then only what is left
- * of the share. If a body of a tenant has waited long enough for other tenants, the tenant continues beyond the total.
+ * leaves room for the rest of every older body of its tenant that is still arriving. If all other bodies of its tenant wait,
+ * the oldest one continues beyond the share, because no other body would free memory: with its values it then takes only the
+ * rest of the share. If a body of a tenant has waited long enough for other tenants, the tenant continues beyond the total.
  *
  * Invariants: waiting bodies of a tenant continue oldest first, and none is refused. A tenant has at most its share and the rest
  * of one body. Bodies that may not exceed the total have together no more than it, or no other body has any bytes. So the total
@@ -109,7 +109,7 @@ export class BodyMemoryShares {
     return this.#tenants.get(body.tenant)?.has(body) ?? false;
   }
 
-  /** Frees the memory of the body's values but for so many bytes. */
+  /** Frees the memory of the body's values, except for so many bytes. */
   keepValues(body: HeldBody, bytes: number): void {
     const freedBytes = body.valuesBytes - bytes;
     if (freedBytes <= 0 || !this.holds(body)) return;

@@ -34,7 +34,7 @@ const UNREAD_FIELDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Whether guardrails examine a field of a form that is no file. */
+/** Whether guardrails examine a field of a form that is not a file. */
 export function isGuardedField(name: string): boolean {
   return !UNREAD_FIELDS.has(name);
 }
@@ -48,7 +48,7 @@ export const CHECKED_NUMBERS: ReadonlyMap<string, Bounds> = new Map([
   ["n", CHOICES],
 ]);
 
-/** What a response continues (named-objects.ts). */
+/** The fields that a response continues (named-objects.ts). */
 const CONTINUED = ["previous_response_id", "conversation"] as const;
 
 /** Whether an answer is kept, and made without a reader. */

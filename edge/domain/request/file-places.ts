@@ -59,8 +59,8 @@ const BASE64_MIN = 512;
 const MORE_SLASHES = /\/{2,}/g;
 
 /**
- * What a text with a name may be: the `path` of a file, another `place` of one or its bytes, a `setting`, which may be a URL;
- * null: a text for a model, or a name of the client's own.
+ * The meanings of a text with a name: the `path` of a file, another `place` of one or its bytes, a `setting`, which may be a
+ * URL; null: a text for a model, or a name chosen by the client.
  */
 export type PlaceUse = "path" | "place" | "setting" | null;
 

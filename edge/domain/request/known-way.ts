@@ -69,7 +69,7 @@ export function wayOf(readsDocuments: boolean): Way<KnownWay> {
 }
 
 export class KnownWay {
-  /** Tells it from all others of its body; the same whenever the body is read. */
+  /** Distinguishes it from all others of its body; the same whenever the body is read. */
   readonly nth: number;
   readonly up: KnownWay | null;
   readonly length: number;
@@ -85,7 +85,7 @@ export class KnownWay {
   readonly isInput: boolean;
   /** The member of an item of `input` that it is in; null: none. */
   readonly ofItem: KnownWay | null;
-  /** What the `type` in it says; "" if that is given twice. */
+  /** The `type` in it; "" if it occurs twice. */
   label: string | null = null;
   readonly #isOfRequest: boolean;
   /** Its contents belong to the request, too. */
@@ -132,7 +132,7 @@ export class KnownWay {
     return OBJECTS.has(above) ? above : this.isInput ? "input" : null;
   }
 
-  /** What a text at this place may be as the place of a file. */
+  /** The meaning of a text at this place as the place of a file. */
   get use(): PlaceUse {
     const { leaf } = this;
     leaf.#use = leaf.#use === undefined ? leaf.#placeUse() : leaf.#use;

@@ -20,7 +20,7 @@ interface NamedObject {
 }
 
 const ANSWER_PREFIX = "resp_";
-/** The types of items that an upstream looks up by their id when they come without what they contain. */
+/** The types of items that an upstream looks up by their id if they come without their content. */
 const LOOKED_UP: ReadonlySet<string | undefined> = new Set([
   undefined,
   "message",
@@ -86,7 +86,7 @@ export function* namedObjects(
   return new Map([...others, ...lookedUp]);
 }
 
-/** Those of the items that their upstream looks up, or may: of two equal names nobody knows which one counts. */
+/** Those of the items that their upstream looks up, or may look up: it is unknown which of two equal names counts. */
 function* lookedUpItems(
   pieces: readonly Uint8Array[],
   document: BytePieces,
@@ -133,7 +133,7 @@ export function isObjectField(name: string): boolean {
   return !OWN_DATA.has(first) && [first, ...rest].some((step) => IDS.has(step));
 }
 
-/** What the text of a form's field may be as the place of a file, which must be none of the upstream's own. */
+/** The meaning of a form field's text as the place of a file, which must not be one of the upstream's own. */
 export function placeUseOfField(name: string): PlaceUse {
   return OWN_DATA.has(stepsOf(foldedName(name))[0] ?? "") ? null : fieldPlaceUse(name);
 }

@@ -25,14 +25,17 @@ const ACCOUNT_OBJECTS: ReadonlySet<string> = new Set([
   "videos",
   "skills",
 ]);
-/** Below these paths are stored answers of every tenant that shares the credential; counting what a request has is none. */
+/**
+ * Below these paths are stored answers of every tenant that shares the credential. Token counts of a request are not such an
+ * answer.
+ */
 const STORED_ANSWERS = /\/(?:responses\/(?!input_tokens$)|chat\/completions\/)./;
 
 const STORED_ROUTES: ReadonlySet<string> = new Set(["GET ", "DELETE ", "GET /input_items", "POST /cancel"]);
 
 /**
- * What model servers (vLLM, SGLang, llama.cpp, TGI, TEI) and providers answer without changing anything, besides the
- * documented routes.
+ * Paths that model servers (vLLM, SGLang, llama.cpp, TGI, TEI) and providers answer without changing anything, in addition to
+ * the documented routes.
  */
 const INFERENCE =
   /^(?:\/v[12])?\/(?:rerank|score|classify|pooling|moderations|messages(?:\/count_tokens)?|responses\/input_tokens|tokenize|detokenize|completion|infill|fim\/completions|generate|embed|apply-template)$/;

@@ -19,7 +19,7 @@ interface ClientAddress {
   readonly forwarded_for?: string;
 }
 
-/** The client's address, or what the launcher needs to find it; nothing when neither is known. */
+/** The client's address, or the data that the launcher needs to find it; nothing if neither is known. */
 export function clientAddress(request: Request): ClientAddress {
   const { cf } = request as { readonly cf?: { readonly colo?: unknown; readonly clientIp?: unknown } };
   // Elsewhere than on the platform any client can send this header.

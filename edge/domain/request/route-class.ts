@@ -9,7 +9,7 @@ import type { RequestType } from "../../../shared/usage/usage-row.ts";
 /** Which part of a body is estimated. */
 export type EstimateRule = "messages" | "prompt" | "input" | "texts" | "responses" | "speech" | "nothing" | "any";
 
-/** What a route is billed by; see shared/money/cost.ts. */
+/** The billed unit of a route; see shared/money/cost.ts. */
 export type BilledBy = "tokens" | "input-tokens" | "images" | "characters" | "seconds" | "nothing";
 
 export interface RouteClass {

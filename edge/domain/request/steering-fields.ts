@@ -180,7 +180,7 @@ function whatFieldDoes(own: string, name: string, holder: string, allowed: Reado
   return isReplaced ? "replace a field of the body" : null;
 }
 
-/** What the last of these fields can do, each in the one before it. */
+/** The effect of the last of these fields, each in the one before it. */
 function whatPathDoes(path: readonly string[], allowed: ReadonlySet<string>, above = ""): string | null {
   return path.reduce((up, name) => reached(up, name, allowed), inHolder(above)).does;
 }
@@ -194,7 +194,7 @@ function whatNameDoes(name: string, allowed: ReadonlySet<string>, above = ""): s
   return "have fields of its own";
 }
 
-/** What a text can do: as the value of a holder it may be JSON, which some server reads. */
+/** The effect of a text: as the value of a holder it may be JSON, which some server reads. */
 function whatTextDoes({ holder }: Reached, allowed: ReadonlySet<string>): string | null {
   return holder === null || allowed.has(holder) ? null : "hide others in a text";
 }

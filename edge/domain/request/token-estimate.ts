@@ -75,7 +75,9 @@ export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Ste
   }
 }
 
-/** What the route is billed by, counted in its body (docs/rules/settlement-and-rows.md#cost); `images`: how many it asks for. */
+/**
+ * The billed amount of the route, counted in its body (docs/rules/settlement-and-rows.md#cost); `images`: the requested number.
+ */
 export function measureOf(billedBy: BilledBy, document: JsonDocument, images = 1): Measure {
   switch (billedBy) {
     case "tokens":

@@ -21,7 +21,7 @@ export function sessionIdsOf(headers: Headers, search = ""): readonly string[] |
   return eachOnce([...ids, ...ids.map((id) => unquoted(id.split(";", 1)[0] ?? "")), ...ids.map(unquoted)]);
 }
 
-/** The id that a server gives with the headers of its answer: the whole value, as it stands and without quotes. */
+/** The id that a server gives with the headers of its answer: the whole value, unchanged and without quotes. */
 export function givenIds(headers: Headers): readonly string[] {
   const value = headers.get("mcp-session-id")?.trim() ?? "";
   return eachOnce([value, unquoted(value)]);

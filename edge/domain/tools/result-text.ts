@@ -33,7 +33,7 @@ export function* resultText(result: JsonObject): Steps<string> {
     : cutResult(text === "" ? NOTHING : text);
 }
 
-/** What a model reads instead of a result. */
+/** The text that a model reads instead of a result. */
 export function errorText(reason: string): string {
   return cutResult(`error: ${reason}`);
 }

@@ -1,6 +1,6 @@
 /**
- * The tools that a tool server lists, as a chat completion takes them (docs/rules/tool-loop.md#discovery). A server is
- * not trusted: tools whose names a model could not call are left out, and so is what is too large.
+ * The tools that a tool server lists, as a chat completion takes them (docs/rules/tool-loop.md#discovery). A server is not
+ * trusted: tools whose names a model could not call, and tools that are too large, are left out.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";

@@ -17,7 +17,7 @@ type Verdict = AnswerFailure | "passes" | "unclear";
 const ERROR_NAME = '"error"';
 /** The status of an error that names none. */
 const UNNAMED_STATUS = 502;
-/** Members that contain what a client has asked for. */
+/** Members that contain the requested result. */
 const RESULTS = ["choices", "output", "content", "data", "results", "text", "completion", "tokens", "embeddings"];
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/;
 /** Judges the start of a JSON document: more of it is needed only while its first name is `error`, or may become it. */
@@ -46,7 +46,7 @@ function fieldOf(event: string, field: string): string {
   return lines.map((line) => line.slice(field.length + 1)).join("\n");
 }
 
-/** The failure that only the name of its event tells, as a document that tells it too. */
+/** A failure that only the name of its event shows, as a document that shows it too. */
 function named(data: string): AnswerFailure {
   const document = parsed(data);
   const error = isJsonObject(document) ? (document["error"] ?? document) : { message: data.trim() };

@@ -1,4 +1,4 @@
-/** After what a request moves to another model, and to which (docs/rules/models.md#fallback-models). */
+/** When a request moves to another model, and to which one (docs/rules/models.md#fallback-models). */
 import type { FALLBACK_REASONS } from "../../../shared/fields/model-fields.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 

@@ -39,8 +39,8 @@ const ANTHROPIC_ONLY = ["anthropic-version", "anthropic-beta"];
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
- * The client's headers as they are sent on, by their names in lower case. Plain data, because a Headers object needs one call per
- * header, and fetch would then copy it.
+ * The client's headers in the form in which they are sent on, by lower-case names. Plain data, because a Headers object needs
+ * one call per header, and fetch would then copy it.
  */
 export function forwardedHeaders(client: Headers): Record<string, string> {
   // without a prototype, because a client may name its headers as it likes
@@ -48,7 +48,7 @@ export function forwardedHeaders(client: Headers): Record<string, string> {
   let connection = "";
   client.forEach((value, name) => {
     if (name === "connection") connection = value;
-    // some servers read `_` as `-`, so that such a name could stand for any of those
+    // some servers read `_` as `-`, so such a name could mean any of those
     if (name.includes("_") || DROPPED.has(name) || DROPPED_PATTERN.test(name)) return;
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;

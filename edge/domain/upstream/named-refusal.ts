@@ -1,6 +1,6 @@
 /**
- * Whether an upstream refuses members of a request by their names (docs/rules/streams.md#usage-event). Many servers repeat
- * what a client wrote in their errors, so that a name which the request contains as a text shows nothing.
+ * Whether an upstream refuses members of a request by their names (docs/rules/streams.md#usage-event). Many servers repeat what
+ * a client wrote in their errors, so a name that the request contains as text proves nothing.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
@@ -8,7 +8,7 @@ import { isJsonObject } from "../wire/json/document.ts";
 import { stringAt, stringPlaces, UNKNOWN_WAY } from "../wire/json/string-places.ts";
 import type { MemberEdits } from "./transform.ts";
 
-/** What an error says: its own texts, and the member that it calls unsupported by its code; "": none. */
+/** The content of an error: its texts, and the member that it calls unsupported by its code; "" if it names none. */
 interface NamedRefusal {
   readonly text: string;
   readonly unsupported: string;
@@ -56,7 +56,7 @@ export function tellingNames(edits: MemberEdits): readonly string[] {
   return removed.length > 0 ? removed : [...edits.keys()];
 }
 
-/** Those of the names that a text of the document contains, or a name in it that is no member of its top level. */
+/** Those of the names that a text of the document contains, or a name in it below its top level. */
 export function* namesWithin(pieces: readonly Uint8Array[], names: readonly string[]): Steps<ReadonlySet<string>> {
   const document = new BytePieces(pieces);
   const found = new Set<string>();

@@ -1,8 +1,8 @@
 /**
- * What follows an attempt at an upstream (docs/rules/upstream-calls.md#attempts): its answer is final, the same
- * endpoint is tried again after a wait, the next one is tried at once, or nothing is left. Pure: it neither waits nor
- * calls. Invariant: endpoints are visited in order and never again; each is tried at most `maxRetries + 1` times, plus
- * one attempt per request on a new connection after a connection failed.
+ * The step after an attempt at an upstream (docs/rules/upstream-calls.md#attempts): its answer is final, the same endpoint is
+ * tried again after a wait, the next one is tried at once, or nothing is left. Pure: it neither waits nor calls. Invariant:
+ * endpoints are visited in order and never again; each is tried at most `maxRetries + 1` times, plus one attempt per request on
+ * a new connection after a connection failed.
  */
 
 const RETRYABLE = new Set([408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529]);
@@ -65,7 +65,7 @@ export function isRetryable({ status, retryAfterMs }: AnsweredStatus): boolean {
   return RETRYABLE.has(status) || (status === 409 && retryAfterMs !== null);
 }
 
-/** What follows the attempt at `state`, which ended with `end`. */
+/** The step after the attempt at `state`, which ended with `end`. */
 export function nextStep(rules: RetryRules, state: RetryState, end: AttemptEnd): RetryStep {
   if (end.kind === "answered" && !isRetryable(end)) {
     const next = rules.resendable && ELSEWHERE.has(end.status) ? nextTarget(rules, state) : null;

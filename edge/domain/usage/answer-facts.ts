@@ -3,7 +3,7 @@
  * which its upstream keeps it. Only names and words are kept, short ones: nothing of the answer's content can become a fact.
  */
 
-/** What the answer does not say is absent. */
+/** Facts that the answer does not state are absent. */
 export interface AnswerFacts {
   /** The model that answered, as its upstream calls it. */
   readonly response_model?: string;
@@ -16,7 +16,7 @@ const REASONS_MAX = 16;
 const WORD = /^[\w./:@+-]{1,100}$/;
 const ID = /^[\w.:@+=-]{1,512}$/;
 
-/** What a text is for. */
+/** The purpose of a text. */
 export type Fact = "model" | "id" | "reason";
 
 /** Keeps the texts that the scan finds at the places of facts; they may be cut anywhere. */

@@ -236,9 +236,9 @@ export function isModel(member: number, depth: number, root: number): boolean {
 }
 
 /**
- * Whether a text, the value of `member` at this place, is the id of an object that the upstream has made for this answer:
- * of the answer itself, of an item of its output and that item's container, of the container of a message, of the sound of
- * a choice. Any other place may repeat what the client, or a server that it names, has written.
+ * Whether a text, the value of `member` at this place, is the id of an object that the upstream has made for this answer: of
+ * the answer itself, of an item of its output and that item's container, of the container of a message, of the sound of a
+ * choice. Any other place may repeat text of the client, or of a server that it names.
  */
 export function isObjectId(member: number, depth: number, root: number, list: boolean): boolean {
   const isItem = (depth === 2 && root === Name.Item) || (depth === 3 && root === Name.Output && list);
@@ -279,7 +279,7 @@ export function isKnownForm(member: number): boolean {
   return member === Name.Choices || member === Name.Response || member === Name.Message;
 }
 
-/** Whether the text of a member with this name only says what something is, or repeats what the client has written. */
+/** Whether the text of a member with this name only states a type, or repeats text of the client. */
 export function isLabel(member: number): boolean {
   return LABELS.has(member);
 }

@@ -1,7 +1,7 @@
-/** What a scan of an answer knows so far (answer-scan.ts). */
+/** The facts of a scan of an answer so far (answer-scan.ts). */
 import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
 
-/** What is known of an answer so far. Characters are code points. */
+/** The known facts of an answer. Characters are code points. */
 export interface AnswerProgress {
   /** Documents (events, for a stream) that contained content. */
   readonly events: number;

@@ -1,10 +1,10 @@
 /**
- * Reads what an answer is billed for from its JSON while it passes: how much content it carries, and what usage it reports.
- * It reads the bytes once, parses nothing and keeps only the answer's facts (answer-facts.ts), so that documents may be
- * cut anywhere and strings may have any length.
- * Content is text below `choices` (chat, completions), `delta` and `content_block` (responses, messages), `output`, `content` and
- * `message` (whole answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
- * report it (answer-names.ts); the last count is used. Malformed input counts nothing, and no bytes make it throw.
+ * Reads the billed amounts of an answer from its JSON while it passes: how much content it carries, and what usage it reports.
+ * It reads the bytes once, parses nothing and keeps only the answer's facts (answer-facts.ts), so that documents may be cut
+ * anywhere and strings may have any length. Content is text below `choices` (chat, completions), `delta` and `content_block`
+ * (responses, messages), `output`, `content` and `message` (whole answers): text, reasoning, refusals and arguments of tool
+ * calls, of every choice. Usage is read only where upstreams report it (answer-names.ts); the last count is used. Malformed
+ * input counts nothing, and no bytes make it throw.
  */
 
 import {
@@ -92,7 +92,7 @@ export class AnswerScan {
   /** The document states why the answer ended. */
   #finish = false;
   #hasError = false;
-  /** The current count, as it is written. */
+  /** The current count in its written form. */
   #number = "";
   readonly #text = new JsonStringReader(NAMES);
   #part: number = Part.Nothing;
@@ -334,7 +334,7 @@ export class AnswerScan {
     else this.#text.begin(part >= Part.Model ? StringUse.Characters : StringUse.Name);
   }
 
-  /** What the value of a member is at this place. */
+  /** The meaning of a member's value at this place. */
   #partOf(member: number): number {
     if (!this.#facts.hasModel && this.#echoFrom === 0 && isModel(member, this.#depth, this.#root)) return Part.Model;
     if (this.#facts.wantsIds && isObjectId(member, this.#depth, this.#root, this.#list)) return Part.Id;

@@ -32,7 +32,7 @@ export const NOTHING_BILLED: Billed = {
   costUsd: 0,
 };
 
-/** An answer, as far as it came. */
+/** The received part of an answer. */
 export interface BilledAnswer {
   readonly usage: SeenUsage;
   /** It ended as its upstream ended it. */
@@ -97,7 +97,7 @@ function hasTokens(answered: BilledAnswer | null): boolean {
   return (reported?.inputTokens ?? reported?.outputTokens ?? null) !== null;
 }
 
-/** What is owed without a report where only tokens have a price: what was reserved, never less than what was seen. */
+/** The amount owed without a report where only tokens have a price: the reservation, never less than the seen part. */
 function unreportedCostUsd(
   { prices }: Pick<ModelRecord, "prices">,
   measure: Measure,
@@ -173,7 +173,7 @@ export function reservedCostUsd(
 function reportedParts(whole: Tokens, measure: Measure, answered: BilledAnswer | null): UsageParts {
   const parts = answered?.usage.parts ?? NO_PARTS;
   const { imageOutputTokens, inputSeconds } = parts;
-  // Upstreams may leave out what the output of an image is made of: then it is the image.
+  // Upstreams may leave out the parts of an image's output: then all of it is the image.
   const isImage = measure.kind === "images" && imageOutputTokens === 0;
   const isReported = inputSeconds > 0 || (answered !== null && answered.usage.reported !== null);
   return partsWithin(whole, {

@@ -1,6 +1,6 @@
 /**
- * The least that an answer of no known form contains (docs/rules/settlement-and-rows.md#what-was-seen): its texts, wherever
- * they stand, and the token ids in its lists. Texts count by their bytes, so that nothing has to be decoded.
+ * The least that an answer of no known form contains (docs/rules/settlement-and-rows.md#what-was-seen): its texts, at any
+ * place, and the token ids in its lists. Texts count by their bytes, so that nothing has to be decoded.
  */
 import { COMMA, SPACE } from "../../../shared/wire/ascii.ts";
 import { isOfNumbers } from "../../../shared/wire/json-skip.ts";
@@ -52,7 +52,7 @@ export class OtherText {
       // the exponent of a number, or a letter of `true`, `false` or `null`
       if ((byte | 0x20) === LOWER_E && !this.#number) break;
       if (byte === COMMA) this.endValue();
-      // a number with a fraction is no id
+      // a number with a fraction is not an id
       else if (byte === DOT) this.#ids -= 1;
       else if (byte > SPACE) this.#number = true;
     }

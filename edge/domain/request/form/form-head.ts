@@ -23,7 +23,7 @@ export interface FormPart {
 interface Parameter {
   /** In lower case. */
   readonly name: string;
-  /** As it is written, without its quotes. */
+  /** In its written form, without its quotes. */
   readonly value: string;
   readonly quoted: boolean;
 }
@@ -85,7 +85,7 @@ function writtenAs(charset: string): FormPart["written"] {
   return UTF_8.has(name) ? "utf-8" : LIKE_ASCII.has(name) ? "ascii" : null;
 }
 
-/** Whether the content type of a form says that its texts are no UTF-8, beyond ASCII. */
+/** Whether the content type of a form says that its texts are not UTF-8 beyond ASCII. */
 export function isFormLikeAscii(contentType: string | null): boolean {
   const charset = /charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? "")?.[1];
   return charset !== undefined && writtenAs(charset) !== "utf-8";
@@ -121,8 +121,8 @@ function partOfDisposition(disposition: string): Omit<FormPart, "written"> | nul
 }
 
 /**
- * Another parser may undo an escape, trim, take the text before a bracket, or write an underscore: a value that it could
- * read as a name that matters must be written plainly. A field `_charset_` says how all other fields are to be decoded.
+ * Another parser may undo an escape, trim, take the text before a bracket, or write an underscore: a value that it could read
+ * as a relevant name must be written plainly. A field `_charset_` sets the decoding of all other fields.
  */
 function isDisguised({ value, quoted }: Parameter): boolean {
   if (/[\\\ufffd]|=\?/.test(value) || (!quoted && /['*]/.test(value))) return true;

@@ -1,6 +1,6 @@
 /**
- * Which models may answer an `auto` request (docs/rules/auto-router.md#candidates): those that may be used at all, and
- * can do what the request needs.
+ * Which models may answer an `auto` request (docs/rules/auto-router.md#candidates): those that may be used at all, and have the
+ * abilities that the request needs.
  */
 import type { ModelRecord } from "../../../../shared/records.ts";
 import type { RequestNeeds } from "./request-traits.ts";
@@ -24,7 +24,7 @@ export interface CandidateRules {
   readonly nowMs: number;
   /** Whether the caller may use the model of this name. */
   readonly isPermitted: (modelName: string) => boolean;
-  /** Whether a boon would do for this request what the model itself cannot. */
+  /** Whether a boon would provide what the model lacks for this request. */
   readonly isBoonEffective: (model: ModelRecord, boon: "vision" | "structured_output") => boolean;
 }
 

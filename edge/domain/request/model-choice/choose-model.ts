@@ -1,6 +1,6 @@
 /**
- * The score of every candidate and the choice (docs/rules/auto-router.md#scores). Every score is a number from 0 to 1,
- * whatever prices, caps and counts the records contain.
+ * The score of every candidate and the choice (docs/rules/auto-router.md#scores). Every score is a number from 0 to 1, for any
+ * prices, caps and counts in the records.
  */
 import type { ModelRecord } from "../../../../shared/records.ts";
 

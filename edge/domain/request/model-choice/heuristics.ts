@@ -27,7 +27,7 @@ const CODE = new RegExp(
   "iu",
 );
 const MATH = new RegExp(wholeWords([...MATH_WORDS, ...ALGEBRA_WORDS]), "iu");
-/** An operator between two digits or letters; a space may stand on each side of it. */
+/** An operator between two digits or letters, perhaps with a space on each side. */
 const OPERATION = /[\p{L}\p{N}] ?[-+*/^] ?[\p{L}\p{N}]/u;
 
 /** The tags that fit the request: of `vision`, `coding`, `math` and `long-context`, in this order. */

@@ -14,7 +14,7 @@ export interface RequestNeeds {
   readonly tools: boolean;
   /** The client demands the call of a tool, or of a certain one. */
   readonly toolChoice: boolean;
-  /** The answer has to be JSON, of any kind or by a schema. */
+  /** The answer must be JSON, of any kind or by a schema. */
   readonly jsonAnswer: boolean;
   readonly vision: boolean;
   /** Estimated input and the limit that the client states for the output, in tokens. */

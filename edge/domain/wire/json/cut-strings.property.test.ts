@@ -16,7 +16,7 @@ const cutLongStrings = (...given: Parameters<typeof cutLongStringsInSteps>) => a
 const encoder = new TextEncoder();
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** What stands between the quotes of a string: characters of every length, escapes, halves of pairs. */
+/** The characters between the quotes of a string: of every length, escapes, halves of pairs. */
 const PARTS = [
   "a",
   "plain text of some length ",
@@ -87,7 +87,7 @@ function check(bytes: Uint8Array, kept: number, places: readonly number[], isUtf
   const long = strings.filter(({ isLong }) => isLong);
   const closes = strings.every(({ end }) => end <= bytes.byteLength);
   const cut = cutLongStrings(inPieces(bytes, places), MARK, kept);
-  // what is not UTF-8 behind a long string may be seen with it
+  // invalid UTF-8 after a long string may be seen with it
   const allowed = closes && long.every(({ text }) => text !== null);
   if (cut === null) {
     expect({ allowed, isUtf8 }).not.toEqual({ allowed: true, isUtf8: true });

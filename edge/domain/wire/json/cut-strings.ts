@@ -164,7 +164,7 @@ interface LongString {
 interface Piece {
   /** End of the part that belongs to the string. */
   readonly end: number;
-  /** A quote that closes the string stands there. */
+  /** A quote that closes the string is there. */
   readonly closed: boolean;
   /** In code points. */
   readonly length: number;

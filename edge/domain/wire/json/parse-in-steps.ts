@@ -70,7 +70,7 @@ interface Entered {
   names: number;
 }
 
-/** The value of a text; undefined: it is no JSON, or none that {@link parseInSteps} reads. */
+/** The value of a text; undefined: it is not JSON, or not in a form that {@link parseInSteps} reads. */
 export function* parsedInSteps(text: string): Steps<unknown> {
   try {
     if (text.length <= RUN_BYTES || !/^\s*[[{]/.test(text)) return JSON.parse(text);

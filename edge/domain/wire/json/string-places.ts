@@ -65,7 +65,7 @@ const STEP_UNITS = 1024;
 
 const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
-/** What a reader knows of a path. */
+/** A reader's facts about a path. */
 export interface Way<Known> {
   /** Of the document. */
   readonly top: Known;
@@ -170,7 +170,7 @@ export function* stringPlaces<Known>(
   return found;
 }
 
-/** The text of a string of a document, or a number as it is written. */
+/** The text of a string of a document, or a number in its written form. */
 export function* stringAt(document: BytePieces, { start, end }: Span, partBytes = PART_BYTES): Steps<string> {
   if (end - start <= partBytes) return parsedString(document.slice(start, end));
   let text = "";
@@ -284,7 +284,7 @@ class Cursor {
     return at < part.byteLength || this.peek() === -1;
   }
 
-  /** After the first digit of a number: goes past it and the numbers that follow it in a list. */
+  /** After the first digit of a number: skips it and the numbers after it in a list. */
   skipNumbers(): void {
     this.#offset = numbersEnd(this.#part, this.#offset, this.#part.byteLength);
   }

@@ -6,7 +6,7 @@ import { BACKSLASH, QUOTE } from "../../../../shared/wire/ascii.ts";
 import { IN_ESCAPE, stringEnd } from "../../../../shared/wire/json-skip.ts";
 import { NAME_NONE, NAME_START, type NameTable } from "../bytes/name-table.ts";
 
-/** What a string is read for. */
+/** The purpose of reading a string. */
 export const StringUse = { Nothing: 0, Name: 1, Characters: 2 } as const;
 
 const LOWER_U = 0x75;
@@ -90,7 +90,7 @@ export class JsonStringReader {
 
   #skip(bytes: Uint8Array, from: number, to: number): number {
     if (from === to) return to;
-    // The bytes after a code's first letter are no quotes: it is enough to skip one byte.
+    // The bytes after a code's first letter are not quotes: skipping one byte is enough.
     const end = stringEnd(bytes, this.#escape === 0 ? from : from + 1, to);
     this.#escape = end === IN_ESCAPE ? 1 : 0;
     if (end < 0) return to;

@@ -10,7 +10,7 @@ import type { EventShape, ResponseTransform } from "./response-transform.ts";
 
 /** Above this an unfinished event is passed on as it comes. */
 const EVENT_MAX_BYTES = 1024 * 1024;
-/** The same for events that have to be seen whole. */
+/** The same for events that must be seen whole. */
 const WHOLE_EVENT_MAX_BYTES = 4 * 1024 * 1024;
 const NOTHING = new Uint8Array(0);
 /** Work for an event in addition to its content, in units: a short one costs more than its bytes. */
@@ -39,8 +39,8 @@ export class SseFilter {
   }
 
   /**
-   * What may be passed on with this chunk: every event that is complete by now, each with its blank line. Throws when an
-   * event never ends and every event has to be seen whole.
+   * The part that may be passed on with this chunk: every complete event, each with its blank line. Throws when an event never
+   * ends and every event must be seen whole.
    */
   push(chunk: Uint8Array): Uint8Array {
     return atOnce(this.pushing(chunk));

@@ -1,7 +1,7 @@
 /**
  * A complete chat completion as the event stream that a streaming client expects (docs/rules/boons.md#synthesised-streams).
- * Structured output writes its checked answer so. An answer that the output guardrails hold is sent as it came, because it is
- * not changed (docs/rules/guardrails.md#actions).
+ * Structured output uses it for its checked answer. An answer that the output guardrails hold is sent unchanged
+ * (docs/rules/guardrails.md#actions).
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { concat } from "../bytes/byte-pieces.ts";
@@ -18,7 +18,7 @@ const [BEGIN, END, DONE] = ["data: ", "\n\n", "data: [DONE]\n\n"].map((text) => 
 /** Members of a message that have their own event. */
 const PLACED = new Set(["role", "content", "reasoning_content", "reasoning", "tool_calls", "function_call"]);
 
-/** What the client asked for. */
+/** The client's options. */
 interface StreamOptions {
   /** `stream_options.include_usage`: an event with the usage before the end. */
   readonly includeUsage: boolean;
