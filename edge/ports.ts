@@ -116,10 +116,7 @@ export interface HitWaiter {
 export interface CellView {
   /** The items for which the Cell knows a newer one. Throws GatewayError `scheduler_unavailable`. */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
-  /**
-   * The same for a caller that asks repeatedly: an unavailable Cell is neither logged nor an alert. Throws what the call
-   * throws.
-   */
+  /** The same for repeated calls: an unavailable Cell is neither logged nor an alert. Throws what the call throws. */
   changedAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
   /** The level of a tenant's bucket when nothing was reserved; null without a cap, or unknown. Never throws. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
