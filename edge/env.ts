@@ -114,7 +114,7 @@ interface Row<Place extends string, Field extends z.ZodType, Value> {
   /** A property of {@link Env}, or a part of one. */
   readonly place: Place;
   readonly field: Field;
-  /** What becomes of the variable's value. */
+  /** The use of the variable's value. */
   readonly of: (value: z.output<Field>) => Value;
 }
 

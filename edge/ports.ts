@@ -1,6 +1,6 @@
 /**
- * What the pipeline needs from the outside, as interfaces. Adapters and objects implement them, deps.ts composes them,
- * tests pass in their own. Nothing here imports a platform.
+ * The external dependencies of the pipeline, as interfaces. Adapters and objects implement them, deps.ts composes them, tests
+ * pass in their own. Nothing here imports a platform.
  */
 import type { Issue } from "../shared/alerts.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
@@ -112,7 +112,7 @@ export interface HitWaiter {
   readonly openUntilMs: number | null;
 }
 
-/** What a request may ask its Cell without admission. */
+/** The calls of a request to its Cell without admission. */
 export interface CellView {
   /** The items for which the Cell knows a newer one. Throws GatewayError `scheduler_unavailable`. */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;

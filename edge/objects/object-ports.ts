@@ -1,6 +1,6 @@
 /**
- * What the Durable Objects need from the outside, as interfaces. Adapters implement them, edge/durable-objects.ts
- * passes them in, tests pass in their own. The objects import no adapter.
+ * The external dependencies of the Durable Objects, as interfaces. Adapters implement them, edge/durable-objects.ts passes them
+ * in, tests pass in their own. The objects import no adapter.
  */
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { CellSeen } from "../../shared/records.ts";
@@ -13,7 +13,7 @@ import type { AnalyticsStore } from "../domain/ledger/analytics-store.ts";
 import type { LedgerApi } from "../domain/ledger/rpc.ts";
 import type { Alerts, Clock, Log } from "../ports.ts";
 
-/** What a Cell calls at a tenant's budget object. */
+/** The calls of a Cell to a tenant's budget object. */
 export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level" | "limitsChanged">;
 
 /** Takes the alerts of an object and sends them to the Ledger that keeps the alerts of its cell. */
@@ -24,11 +24,11 @@ export interface AlertChannel extends Alerts {
   deliver(events: readonly AlertEvent[]): Promise<void>;
 }
 
-/** What tells a Cell that an isolate is gone, or may be, whose sessions do not break. */
+/** Tells a Cell that an isolate whose sessions do not break is gone, or may be. */
 export interface Silence {
   /**
-   * A message of the isolate has arrived. True: it was unknown, or taken to be gone. `leaseMs`: how long it keeps slots that it
-   * cannot renew, as it says; undefined: it does not say.
+   * A message of the isolate has arrived. True: it was unknown, or considered gone. `leaseMs`: how long it keeps slots that it
+   * cannot renew, by its own statement; undefined: it states nothing.
    */
   heard(member: string, leaseMs?: number): boolean;
   /** Whether the isolate may be cut off: then nobody may use a slot that it gets now, until the slot is taken back. */
@@ -37,7 +37,7 @@ export interface Silence {
   pass(): { readonly quiet: readonly string[]; readonly gone: readonly string[] };
 }
 
-/** What a Cell gets from outside. */
+/** The external dependencies of a Cell. */
 export interface CellPorts {
   readonly now: Clock;
   /** Runs a function once, after so many milliseconds. */
@@ -57,7 +57,7 @@ export interface CellPorts {
   readonly silence: Silence;
 }
 
-/** What a Ledger gets from outside. */
+/** The external dependencies of a Ledger. */
 export interface LedgerPorts {
   readonly now: Clock;
   readonly log: Log;
@@ -69,7 +69,7 @@ export interface LedgerPorts {
   readonly alertsOf: (own: Pick<LedgerApi, "alert">) => Alerts;
 }
 
-/** What a tenant's budget object gets from outside. */
+/** The external dependencies of a tenant's budget object. */
 export interface TenantBudgetPorts {
   readonly now: Clock;
   readonly log: Log;

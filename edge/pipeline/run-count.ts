@@ -30,7 +30,7 @@ export async function countTokens(received: PipelineInput): Promise<Response> {
       return await parseCall(call, caller);
     });
     const request = await resolveCurrent(call, asked, resolveModel);
-    // What a policy would refuse or change goes to no upstream.
+    // Requests that a policy would refuse or change go to no upstream.
     if (request.model.api_dialect !== "anthropic" || guardsOf(request.principal.tenant, "input") !== null)
       return await estimated(call, request);
     const objects = await withKnown(request, checkNamedObjects(call, request));

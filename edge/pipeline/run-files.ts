@@ -22,7 +22,7 @@ type ForwardedRequest = Pick<Request, "method" | "headers" | "body" | "signal">;
 
 /** The control service, which keeps the files and runs the batches. */
 interface FileService {
-  /** Rejects when there is no answer. */
+  /** Rejects without an answer. */
   forward(
     target: string,
     request: ForwardedRequest,
@@ -30,7 +30,7 @@ interface FileService {
   ): Promise<Response>;
 }
 
-/** What a form has beside its file. */
+/** The fields of a form besides its file. */
 const FORM_BYTES = 1024 * 1024;
 const PASSED_ON = ["content-type", "content-length", "content-disposition", "retry-after"];
 const AGAIN_SECS = 1;

@@ -1,8 +1,8 @@
 /**
- * Requests that need no slot: what the registry says of the models, and the detail probes that go to an upstream
- * (docs/rules/routes.md#model-listing). They pass the tenant's gates but no scheduler and no budget, and rest on
- * current records like an admission (docs/rules/freshness.md#every-use-compares). What the registry answers writes no
- * row; a probe writes one that costs nothing.
+ * Requests that need no slot: the registry's answers about models, and the detail probes that go to an upstream
+ * (docs/rules/routes.md#model-listing). They pass the tenant's gates but no scheduler and no budget, and depend on current
+ * records like an admission (docs/rules/freshness.md#every-use-compares). An answer of the registry writes no row; a probe
+ * writes one that costs nothing.
  */
 import { mayUseModel } from "../../shared/access/caller-access.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -69,7 +69,7 @@ function checkQuery(call: Call, probe: Parsed): void {
   if (fault !== null) throw new StageFailure(fieldError(fault), probe);
 }
 
-/** `GET /v1/models/{id}`: what the registry says of the model. The id may have slashes, plain or as `%2F`. */
+/** `GET /v1/models/{id}`: the registry's entry of the model. The id may have slashes, plain or as `%2F`. */
 export async function describeModel(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticate(call, known);

@@ -37,7 +37,7 @@ import { checkFields, parseCall, parseOther } from "./resolve-model/parse-call.t
 import { checkModelHead, resolveModel } from "./resolve-model/resolve-model.ts";
 import { lookupResponse } from "./response-cache/response-cache.ts";
 
-/** How one kind of path finds the model that has to answer. */
+/** How one kind of path finds the model that must answer. */
 interface ModelRoute {
   /** The parsed body, and the model that it names. */
   find(call: Call, caller: Authenticated): Promise<Resolved>;
@@ -45,7 +45,7 @@ interface ModelRoute {
   resolve<K extends Parsed>(call: Call, request: K): Promise<K & Resolved>;
 }
 
-/** A documented path: its body has to name a model. */
+/** A documented path: its body must name a model. */
 const DOCUMENTED: ModelRoute = {
   find: async (call, caller) => await resolveNamed(call, await parseCall(call, caller)),
   resolve: resolveNamed,
@@ -116,7 +116,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
       lastStages: (served, request) => [...outputGuards(served, request), ...keepAnswer(served)],
     });
   } catch (error) {
-    // What a policy only logs is logged of a refused request too (docs/rules/guardrails.md#actions).
+    // Findings of a policy that only logs are also logged for a refused request (docs/rules/guardrails.md#actions).
     besideOf(examined)?.("refused");
     throw StageFailure.of(error, resolved);
   }

@@ -60,7 +60,7 @@ export interface SubCall extends OwnCall {
   readonly requestType: RequestType;
   /** Ends the call like a client that leaves; when it is omitted, the client of the request does. */
   readonly signal?: AbortSignal;
-  /** Called with the request as it is judged and billed. */
+  /** Called with the request in its judged and billed form. */
   readonly onPrepared?: (prepared: Prepared) => void;
 }
 
@@ -72,7 +72,7 @@ type SubCallAnswer =
   | { readonly kind: "too-large" };
 
 /**
- * The record of a model that is registered and enabled now; null: there is none. A sub-call's model is the operator's choice,
+ * The record of a model that is registered and enabled now; null if there is none. A sub-call's model is the operator's choice,
  * so the tenant's list of models does not matter. Throws GatewayError `key_store_unavailable` or `scheduler_unavailable` when
  * that cannot be decided.
  */
@@ -93,10 +93,10 @@ export async function currentModel(call: Call, name: string): Promise<ModelRecor
 }
 
 /**
- * Makes a sub-call and returns its answer as soon as its headers are here; its status may be an error. The answer has to
- * be read to its end, or cancelled: that settles the call. Throws, with its row on its way, GatewayError
- * `scheduler_unavailable`, `upstream_failed` or `upstream_timeout`, and ClientGone when the client of the request left.
- * A client that leaves later, or an upstream that breaks off, ends the body as it ends a client's answer.
+ * Makes a sub-call and returns its answer as soon as its headers are here; its status may be an error. Read the answer to its
+ * end, or cancel it: that settles the call. Throws, with its row on its way, GatewayError `scheduler_unavailable`,
+ * `upstream_failed` or `upstream_timeout`, and ClientGone when the client of the request left. A client that leaves later, or
+ * an upstream that breaks off, ends the body as it ends a client's answer.
  */
 export async function openSubCall(parent: Call, request: Prepared, asked: SubCall): Promise<Response> {
   return await openAs(childOf(parent, request, asked.requestType, asked.signal), request, asked);
@@ -161,7 +161,7 @@ async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallA
 }
 
 async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Response> {
-  // Nothing has been asked of anybody, so there is no row.
+  // Nothing was sent anywhere, so there is no row.
   if (call.interruption.failure !== null) throw call.interruption.failure;
   try {
     const prepared = await preparedOf(call, parent, asked);

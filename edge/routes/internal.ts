@@ -90,7 +90,7 @@ async function stop({ memory, underWay }: Deps, request: Request): Promise<Respo
   return new Response(null, { status: 204 });
 }
 
-/** What a tenant or key has used. */
+/** The use of a tenant or key. */
 async function answerBudgetUsage(deps: Deps, request: Request): Promise<Response> {
   const body = budgetSubjectSchema.safeParse(await request.json().catch(() => null));
   if (!body.success) throw new GatewayError("validation_failed", { param: "tenant" });

@@ -134,8 +134,8 @@ export class BudgetGateway implements BudgetPort {
   }
 
   /**
-   * Tells the budget object of limits that have changed, so that alerts are judged though no request comes. When it does not
-   * answer, the next message about a request brings the limits.
+   * Reports changed limits to the budget object, so that alerts are judged even if no request comes. If it does not answer, the
+   * next message about a request brings the limits.
    */
   async limitsChanged(limits: BudgetLimits): Promise<void> {
     await this.#call(limits.tenant.id, async (object) => await object.limitsChanged(limits));
@@ -178,7 +178,7 @@ export class BudgetGateway implements BudgetPort {
     });
   }
 
-  /** What the verdict of one budget decides: of two, the tenant's comes first. */
+  /** The decision on the verdict of one budget: of two, the tenant's comes first. */
   #decided(account: Account, requestId: string, verdict: BudgetVerdict): readonly BudgetDecision[] {
     const two = this.#undecided.get(requestId);
     if (two === undefined) return [{ requestId, verdict }];
@@ -186,7 +186,7 @@ export class BudgetGateway implements BudgetPort {
     const isSecond = account.tenantId === own.limits.tenant.id;
     if (!isSecond && verdict.kind === "ok") return this.#with(own, (budget, nowMs) => budget.reserve(own, nowMs));
     this.#undecided.delete(requestId);
-    // What the other budget has given, or fetches, for the request goes back.
+    // The amount that the other budget has given, or fetches, for the request is returned.
     const released = verdict.kind === "ok" ? [] : this.withdraw(request);
     const tenantLevel = this.#accounts.get(request.limits.tenant.id)?.budget.level(request.limits, this.#options.now());
     return [...released, { requestId, verdict: isSecond ? withLevel(verdict, tenantLevel ?? null) : verdict }];
@@ -254,7 +254,7 @@ export class BudgetGateway implements BudgetPort {
     }
   }
 
-  /** What a budget's verdict means for the request. */
+  /** The consequence of a budget's verdict for the request. */
   #verdict({ limits }: Account, verdict: ReservationVerdict): BudgetVerdict {
     if (verdict.kind === "ok") return verdict;
     const code = (isEndUser(limits.key.id) && END_USER_CODES[verdict.code]) || verdict.code;

@@ -1,8 +1,8 @@
 /**
- * What a Cell keeps on disk: recent revisions, the capacity override, the isolates that have requests, the rows of requests that
- * were given up, the number of its life and its last hour. It is written when configuration changes, when load starts
- * and stops, when the Cell starts, when requests are lost, and at intervals under load, but not for requests that end normally
- * (docs/rules/admission.md#what-the-cell-stores).
+ * The data that a Cell keeps on disk: recent revisions, the capacity override, the isolates that have requests, the rows of
+ * requests that were given up, the number of its life and its last hour. It is written when configuration changes, when load
+ * starts and stops, when the Cell starts, when requests are lost, and at intervals under load, but not for requests that end
+ * normally (docs/rules/admission.md#what-the-cell-stores).
  */
 import * as z from "zod";
 import { CAPACITY_REASONS } from "../../../shared/fields/model-fields.ts";

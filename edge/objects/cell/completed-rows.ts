@@ -16,7 +16,7 @@ interface CompletedRowsOptions {
   readonly cell: string;
   readonly counters: RequestCounters;
   readonly writer: Pick<LedgerWriter, "write">;
-  /** Told of every row that is counted. */
+  /** Called with every row that is counted. */
   readonly heartbeat: Pick<Heartbeat, "counted">;
   readonly now: () => number;
 }

@@ -55,7 +55,7 @@ const LISTED_WITHOUT_ANSWER: Step[] = [
 class Isolate {
   readonly stage = new MembersHarness(2);
   readonly table = new MemberTable();
-  /** What the code of each request knows. */
+  /** The knowledge of each request's code. */
   readonly requests = new Map<string, "asks" | "waits" | "runs" | "ended" | "dead">();
   longestOutageMs = 0;
   #outageMs = 0;

@@ -24,12 +24,14 @@ import type { Silence } from "../object-ports.ts";
 /** The report that a row is stored waits this long for other reports, or for an answer that carries it. */
 const NEWS_MS = 50;
 /**
- * A member without a session has so many intervals of the Cell's timer to open one. Several, because one that passes while this
- * process stands still says nothing.
+ * A member without a session has this many intervals of the Cell's timer to open one. There are several, because an interval in
+ * which this process is paused proves nothing.
  */
 const GRACE_INTERVALS = 4;
 const GRACE_INTERVAL_MS = 500;
-/** The rows of an isolate that is gone without a broken session wait for it so long, ms: its clients have given up long before. */
+/**
+ * How long the rows of an isolate that is gone without a broken session wait for it, ms: its clients have given up long before.
+ */
 const SILENT_ROWS_WAIT_MS = 300_000;
 
 interface MembersOptions {
@@ -59,7 +61,7 @@ interface KnownMember {
   /** Null: its last one has ended, and it is in its grace, or was given up. */
   session: MemberSession | null;
   report: Report;
-  /** Requests of its session that are not known here: those that it runs are to be handed in, and those that wait ask again. */
+  /** Requests of its session that are unknown here: it must hand in the running ones, and the waiting ones ask again. */
   owed: Set<string>;
 }
 
@@ -285,7 +287,7 @@ function hasNews({ report }: KnownMember): boolean {
   return Object.values(report).some(({ length }) => length > 0);
 }
 
-/** Lets the session carry what there is to report. */
+/** Lets the session send pending reports. */
 function notify(member: KnownMember): void {
   if (hasNews(member)) member.session?.notify?.();
 }

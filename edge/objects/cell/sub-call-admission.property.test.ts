@@ -84,7 +84,7 @@ class Requests {
     else admission.comeBack({ ...known.request, waitedMs: 0 }, "isolate");
   }
 
-  /** What the requests see, and what an operator sees of the slots. */
+  /** The requests' results, and an operator's view of the slots. */
   seen(): unknown {
     const { scheduler, nowMs } = this.harness;
     return [this.#requests.map(({ decision, state }) => ({ decision, state })), scheduler.snapshot(nowMs)];
@@ -128,7 +128,7 @@ it("leaves slots, places, scores and grants of all requests as they are without 
   );
 });
 
-/** What the sub-call used in the end: more than the estimate at which it is settled when it is lost. */
+/** The final use of the sub-call: more than the estimate at which it is settled if it is lost. */
 const ROW: UsageRow = {
   ...zeroUsageRow("s", 0),
   status_code: 200,

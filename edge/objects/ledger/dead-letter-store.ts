@@ -12,7 +12,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS send_plan (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL);
 `;
 
-/** A row that the store refused: its line of JSON, as it is in the log. */
+/** A row that the store refused: its line of JSON, as in the log. */
 export interface RefusedRow {
   readonly requestId: string;
   readonly line: string;

@@ -19,7 +19,7 @@ export const LEDGER_SCHEMA = `
   INSERT INTO meta (name, value) VALUES ('schema', '${VERSION}') ON CONFLICT (name) DO NOTHING;
 `;
 
-/** The commits of a segment followed one another, so that only their keys have to be read: a backlog may be large. */
+/** The commits of a segment were consecutive, so only their keys must be read: a backlog may be large. */
 const FROM_1 = `
   ALTER TABLE commits RENAME TO commits_1;
   ${LEDGER_SCHEMA}

@@ -1,7 +1,7 @@
 /**
  * Sends the contents of a Ledger to the analytics store: sealed segments of rows, and spans. Every insert carries a token that
- * stands for the same rows at every attempt. A segment that the store refuses for its content is halved until the refused rows
- * are isolated, so that they hold up nothing else; the refused rows are returned, refused spans are dropped. This class never
+ * means the same rows at every attempt. A segment that the store refuses for its content is halved until the refused rows are
+ * isolated, so that they hold up nothing else; the refused rows are returned, refused spans are dropped. This class never
  * deletes a row: the Ledger does, once every row of the segment is in the store or among the dead letters.
  */
 import { rootCause } from "../../../shared/text/root-cause.ts";
@@ -32,7 +32,7 @@ interface LedgerShippingOptions {
   readonly log: Log;
 }
 
-/** The rows of a segment that the store refused, and how many of the oldest dead letters have to make room for them. */
+/** The rows of a segment that the store refused, and how many of the oldest dead letters must make room for them. */
 export interface RefusedRows {
   readonly rows: readonly RefusedRow[];
   readonly displaced: number;

@@ -7,7 +7,7 @@ import { readCounters, type SavedCounters } from "../../domain/cell/request-coun
 import type { LogEffect, LogIndex, LogLine } from "../../domain/ledger/ledger-log.ts";
 import { LEDGER_SCHEMA, migrateLedger, SEGMENT_SPAN } from "./ledger-schema.ts";
 
-/** A commit as it is sent: lines of JSON, and whether the store has to be checked for them first. */
+/** A commit in its sent form: lines of JSON, and whether the store must be checked for them first. */
 interface StoredCommit {
   readonly orphan: boolean;
   readonly lines: readonly string[];
@@ -24,7 +24,7 @@ const KEEP_APPLIED = `
 
 export class LedgerStore {
   readonly #storage: DurableObjectStorage;
-  /** The largest key that a commit ever had in the log as it is now. */
+  /** The largest key that a commit ever had in the current log. */
   #lastId: number;
 
   constructor(storage: DurableObjectStorage) {

@@ -181,7 +181,7 @@ export class LedgerObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Forgets what the control service has, and returns the next alerts. An acknowledgement of another storage's numbers
+   * Forgets the alerts that the control service has, and returns the next ones. An acknowledgement of another storage's numbers
    * is ignored.
    */
   async alerts(ack: AlertAck | null): Promise<AlertBatch> {

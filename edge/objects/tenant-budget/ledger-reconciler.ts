@@ -19,7 +19,7 @@ const AT_ONCE = 8;
 /** Of more counters the oldest check of an end user is forgotten, and made again. */
 const CHECKS_MAX = 10_000;
 /**
- * Rows that ended within this time are left out: a live cell reports what they used within ten seconds
+ * Rows that ended within this time are left out: a live cell reports their use within ten seconds
  * (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
  */
 const CELLS_REPORT_MS = 20_000;
@@ -189,7 +189,7 @@ export class LedgerReconciler {
         this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
         // A newer one may be under way.
         for (const one of [check, this.#inPeriod(whose, limits, nowMs) ?? check]) one.answered = true;
-        // What its object keeps shows that it was checked.
+        // The object's stored state shows that it was checked.
         if (isEndUser(id)) this.#checks.delete(this.#id(whose, limits));
         this.#changed();
         return true;

@@ -1,8 +1,7 @@
 /**
- * Whether what a request rests on is current: its records are copies, and the Cell knows of every change that was
- * confirmed (docs/rules/freshness.md#revisions). A copy is read again once when the Cell knows a newer one; when it is
- * still older then, no request is served or refused by it (docs/rules/freshness.md#revisions,
- * docs/rules/freshness.md#every-use-compares).
+ * Whether the records of a request are current: they are copies, and the Cell knows of every change that was confirmed
+ * (docs/rules/freshness.md#revisions). A copy is read again once when the Cell knows a newer one; when it is still older then,
+ * no request is served or refused by it (docs/rules/freshness.md#revisions, docs/rules/freshness.md#every-use-compares).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord, ResolvedKey } from "../../../shared/records.ts";

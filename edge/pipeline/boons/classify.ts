@@ -18,7 +18,7 @@ import { currentModel, unbilledCall } from "../sub-call.ts";
 /** The request to classify. */
 interface Classified {
   readonly settings: AutoRouterValue;
-  /** Their revision; null: nobody has set them. */
+  /** Their revision; null: they have never been set. */
   readonly settingsRev: number | null;
   /** The tags to choose from. */
   readonly vocabulary: readonly string[];
@@ -67,7 +67,7 @@ async function isCurrent(call: Call, caller: Parsed, { settingsRev }: Classified
   return await reading.then(() => true, reasonOf).then((current) => current === true);
 }
 
-/** The tags that the classifier names, or why there is no answer that can be used. Throws ClientGone. */
+/** The tags that the classifier names, or why its answer is unusable. Throws ClientGone. */
 async function ask(
   call: Call,
   caller: Parsed,
@@ -94,7 +94,7 @@ async function ask(
   return answeredTags(answer.value, vocabulary) ?? "the answer is not one of a chat model";
 }
 
-/** A failure of the gateway's own question is no failure of the request. Throws everything else. */
+/** A failure of the gateway's own question is not a failure of the request. Throws everything else. */
 function reasonOf(error: unknown): string {
   if (error instanceof GatewayError) return rootCause(error);
   throw error;

@@ -48,7 +48,7 @@ const ALL = {
   compression_allow_lossy: true,
 };
 
-/** Sends messages; returns what went upstream, and what the client got. */
+/** Sends messages; returns the request to the upstream, and the client's answer. */
 async function send(world: TestPipeline, messages: readonly unknown[], given: Given = {}) {
   world.maxBodyBytes = 10_000_000;
   world.key = keyOf({ tracing_enabled: true, tenant: tenantOf(given.tenant) });

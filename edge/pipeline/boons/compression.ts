@@ -1,6 +1,6 @@
 /**
- * The boon `compression`: the texts of a chat request in fewer tokens (docs/rules/compression.md). The domain decides what
- * becomes of each text; this decides which passes run, and gives them the store of originals and the sidecar.
+ * The boon `compression`: the texts of a chat request in fewer tokens (docs/rules/compression.md). The domain decides the new
+ * form of each text; this file decides which passes run, and gives them the store of originals and the sidecar.
  */
 import { compressMessages } from "../../domain/prompts/compress.ts";
 import { isRewritable } from "../../domain/prompts/message-texts.ts";
@@ -68,7 +68,7 @@ async function mayAskForOriginals(work: BoonWork): Promise<boolean> {
   return loopable.tools.every((tool) => fieldOf(fieldOf(tool, "function"), "name") !== RETRIEVE_TOOL.function.name);
 }
 
-/** The tool with which the model reads what a reference stands for. */
+/** The tool with which the model reads the original of a reference. */
 function retrieveTool({ call, request }: BoonWork, originals: ReadonlyMap<string, string>): OwnTool {
   const tenantId = request.principal.tenant.id;
   return {

@@ -18,7 +18,7 @@ interface BrokenText {
 /** Tokens that a repair may have beyond those of the text. */
 const MORE_TOKENS = 256;
 
-/** What a repair has to make of a text. */
+/** The required result of a repair. */
 interface RepairGoal {
   readonly format: RequestedFormat;
   /** The client's `response_format`. */
@@ -86,7 +86,7 @@ export class Repairer {
     return Math.max(1, Math.min(stated, Math.max(this.#goal.answerTokens ?? 0, text.length) + MORE_TOKENS));
   }
 
-  /** What the model answers; null: nothing that can be used. Throws ClientGone. */
+  /** The model's answer; null if it is unusable. Throws ClientGone. */
   async #ask({ text, problems }: BrokenText, model: ModelRecord): Promise<string | null> {
     const { call, request, settings } = this.#work;
     const messages = [{ role: "user", content: repairPrompt(text, problems, this.#goal.format) }];

@@ -87,7 +87,7 @@ async function keptModel(call: Call, request: Parsed, traits: RequestTraits): Pr
 interface ChoiceTerms {
   readonly traits: RequestTraits;
   readonly settings: typeof DEFAULT_SETTINGS;
-  /** Null: nobody has set them. */
+  /** Null: they have never been set. */
   readonly settingsRev: number | null;
 }
 

@@ -96,7 +96,7 @@ async function checkedAnswer(given: StagedAnswer, report: AnswerReport, wanted: 
   return { ...given, body: bodyOfBytes(bytes) };
 }
 
-/** The JSON of each choice; null: the choice is left as it is. Throws ClientGone. */
+/** The JSON of each choice; null: the choice stays unchanged. Throws ClientGone. */
 async function checkedTexts(
   texts: readonly ChoiceText[],
   { work, format, asked, answerTokens }: Wanted & { readonly answerTokens: number | null },

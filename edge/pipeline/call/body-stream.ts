@@ -16,10 +16,7 @@ export function pulledStream(
   return new ReadableStream<Uint8Array>({ ...source, ...length }, { highWaterMark: 0 });
 }
 
-/**
- * A stream of the pieces in order, in small parts; together they are `size` bytes. The pieces are only read, and stay
- * as they are.
- */
+/** A stream of the pieces in order, in small parts; together they are `size` bytes. The pieces are only read, never changed. */
 export function streamOf(pieces: readonly Uint8Array[], size: number): ReadableStream<Uint8Array> {
   let piece = 0;
   let at = 0;

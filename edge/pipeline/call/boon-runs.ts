@@ -1,6 +1,6 @@
 /**
- * What the boons of one request have done. A boon that also works on the answer is over only with the answer, so all runs
- * are counted together when the request has ended: one run has one outcome (docs/rules/metrics.md#boons).
+ * The runs of the boons of one request. A boon that also works on the answer is over only with the answer, so all runs are
+ * counted together when the request has ended: one run has one outcome (docs/rules/metrics.md#boons).
  */
 import { boonEvent, type CountedEvent } from "../../domain/cell/event-counters.ts";
 

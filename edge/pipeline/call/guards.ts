@@ -15,7 +15,7 @@ export type Scanner = TextScanner | "harm";
 /** The side of a request that is examined. */
 export type GuardedSide = "input" | "output";
 
-/** What a policy says about one side. */
+/** A policy's rules for one side. */
 export interface Guards {
   readonly action: Policy["action"];
   /** The scanners that need no model, and their patterns. */

@@ -33,7 +33,7 @@ export class Interruption {
       listener();
       return () => undefined;
     }
-    // The code that interrupts may be another request's, which must not touch what this request has opened.
+    // The code that interrupts may belong to another request, which must not touch objects of this request.
     const { promise, resolve } = Promise.withResolvers<void>();
     void promise.then(listener);
     this.#listeners.add(resolve);

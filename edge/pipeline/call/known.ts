@@ -81,7 +81,7 @@ export interface Known {
   readonly asked: ModelRecord | null;
   /** Null: the client has named the model, or none is chosen yet. */
   readonly auto: AutoRoute | null;
-  /** What the headers state, until the body has been read. */
+  /** The values of the headers, until the body has been read. */
   readonly session: SessionId;
   /** The tags of its header as a row has them; "": none, or not valid ones. */
   readonly tags: string;
@@ -172,7 +172,7 @@ export interface Parsed extends Authenticated {
   readonly parsed: ParsedCall;
 }
 
-/** After step 3: the model that has to answer. */
+/** After step 3: the model that must answer. */
 export interface Resolved extends Parsed {
   readonly model: ModelRecord;
   /** The energy terms of the model; null when it takes no part in energy accounting. */
@@ -199,7 +199,7 @@ interface GuardedInput {
 /** After step 4: everything that a decision needs. */
 export interface Prepared extends Resolved {
   readonly estimate: TokenEstimate;
-  /** What the tenant's input guardrails have done; null: they have not looked yet. */
+  /** The work of the tenant's input guardrails; null: they have not started yet. */
   readonly guarded: GuardedInput | null;
   /** The units that the route is billed by; for a form whose file is still arriving they may still change. */
   readonly measure: () => Measure;

@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 /** Most verdicts on addresses that are remembered. */
 const ADDRESSES_MAX = 1000;
 
-/** An answer whose body is still to come, but for its `head`. */
+/** An answer whose body has not arrived yet, except its `head`. */
 export interface UpstreamAnswer extends BegunAnswer {
   /** The upstream that answered. */
   readonly target: Target;
@@ -187,7 +187,7 @@ async function send(
   return { ...begun, target, applied, translation, sentMs, cancellation };
 }
 
-/** The answer with as much of its body as has to be known before the next attempt is decided. */
+/** The answer with as much of its body as is needed to decide the next attempt. */
 async function begin(
   { call, parsed, readsErrors }: AttemptInput,
   response: Response,

@@ -3,7 +3,7 @@
  * date (RFC 9110). It has a separate file for its table of cases.
  */
 
-/** The wait in ms, at least 0; null when there is no readable header. */
+/** The wait in ms, at least 0; null if there is no readable header. */
 export function upstreamRetryAfterMs(headers: Headers, nowMs: number): number | null {
   const ms = numberOf(headers.get("retry-after-ms"));
   if (ms !== null) return ms;

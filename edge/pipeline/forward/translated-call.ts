@@ -1,6 +1,6 @@
 /**
  * A call to a model whose API is another one than the client's (docs/rules/upstream-calls.md#translated-calls): its body is
- * translated once for each model that is tried, after its slot and its budgets are granted. Every other call is sent as it is.
+ * translated once for each model that is tried, after its slot and its budgets are granted. Every other call is sent unchanged.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -137,13 +137,13 @@ function* translated(
   edits: MemberEdits,
   translation: Translation,
 ): Steps<ParsedCall> {
-  // the usage of a stream is asked for as on every chat completion: an upstream may refuse it
+  // the usage of a stream is requested as for every chat completion: an upstream may refuse it
   const { stream_options: _, ...body } = yield* translation.request(yield* documentOf(outgoing, edits), bounded());
   const isEdited = (name: string): boolean => name === NEWER_LIMIT || ports.transforms.edits(name);
   return yield* writtenCall(body, modelName, isEdited, bounded());
 }
 
-/** What goes upstream, as a document. */
+/** The document for the upstream. */
 function* documentOf({ clientBytes }: OutgoingBody, edits: MemberEdits): Steps<JsonObject> {
   const decoder = new TextDecoder();
   const root = yield* parsedInSteps(decoder.decode(joined(clientBytes ?? [])));
@@ -156,7 +156,7 @@ function* documentOf({ clientBytes }: OutgoingBody, edits: MemberEdits): Steps<J
   return edited;
 }
 
-/** The plans for the translated body. The translation reads what they ask for, so that nothing is to be withheld. */
+/** The plans for the translated body. The translation reads the usage itself, so nothing must be withheld. */
 function upstreamPlans(
   { ports }: Call,
   model: ModelRecord,
@@ -170,7 +170,7 @@ function upstreamPlans(
 
 /**
  * Most servers know `max_tokens`, and some would ignore another name. An upstream that refuses it and names the other one, as
- * OpenAI's reasoning models do, is asked without this plan.
+ * OpenAI's reasoning models do, is called without this plan.
  */
 function limitPlan({ [NEWER_LIMIT]: limit }: JsonObject): readonly TransformPlan[] {
   if (limit === undefined) return [];

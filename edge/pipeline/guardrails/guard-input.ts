@@ -92,7 +92,7 @@ async function guarded(
 }
 
 /**
- * The request with the caller's records as they are now, when they have another policy than it was judged by; null: they have
+ * The request with the caller's current records, if their policy differs from the one that it was judged by; null: they have
  * the same. Throws the failure of the caller's current refusal.
  */
 async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null> {
@@ -101,7 +101,7 @@ async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null
     return newer.principal.tenant.rev === request.principal.tenant.rev ? null : newer;
   } catch (error) {
     const failure = StageFailure.of(error, request);
-    // the refusal stands when it cannot be found out whether the caller's access is still valid
+    // the refusal stands if the caller's access cannot be checked
     if (failure.cause instanceof GatewayError && failure.cause.status < 500) throw failure;
     return null;
   }

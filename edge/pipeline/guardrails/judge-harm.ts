@@ -17,7 +17,7 @@ const PROMPT = "You are a content safety classifier. Answer with exactly one wor
 /** `failed`: the model is unavailable, did not answer in time, or answered something else. */
 type HarmVerdict = "safe" | "unsafe" | "failed";
 
-/** What the budgets of a caller refuse. */
+/** A refusal by the budgets of a caller. */
 const OF_BUDGETS: ReadonlySet<string> = new Set<ErrorCode>([
   ...RATE_NAMES.map((rate) => RATES[rate].code),
   "key_budget_exhausted",
@@ -28,7 +28,7 @@ const OF_BUDGETS: ReadonlySet<string> = new Set<ErrorCode>([
   "request_larger_than_quota",
 ]);
 
-/** The verdict on a text; a text without characters is safe. Throws ClientGone, and what its budgets refuse it with. */
+/** The verdict on a text; a text without characters is safe. Throws ClientGone, and refusals by its budgets. */
 export async function judgeHarm(call: Call, request: Prepared, guardModel: string, text: string): Promise<HarmVerdict> {
   if (text.trim() === "") return "safe";
   try {

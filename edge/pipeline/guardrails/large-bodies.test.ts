@@ -1,5 +1,5 @@
 /**
- * What a policy examines when the request has its slot, and how far (docs/rules/guardrails.md#when).
+ * The texts that a policy examines when the request has its slot, and its limits (docs/rules/guardrails.md#when).
  *
  * @module-tag check
  */

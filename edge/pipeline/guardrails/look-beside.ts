@@ -1,6 +1,6 @@
 /**
- * What a policy examines that only looks (`log_only`): beside the request, after what the client waits for, so that it
- * delays nothing (docs/rules/guardrails.md#actions).
+ * Examination by a policy that only logs (`log_only`): in parallel with the request, after the work that the client waits for,
+ * so that it delays nothing (docs/rules/guardrails.md#actions).
  */
 import { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";

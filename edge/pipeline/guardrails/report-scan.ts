@@ -9,7 +9,7 @@ import type { Call } from "../call/context.ts";
 import type { GuardedSide, Guards, Scanner } from "../call/guards.ts";
 import type { Prepared } from "../call/known.ts";
 
-/** What a scan has found: matches by scanner; those that found nothing are absent. */
+/** The result of a scan: matches by scanner; scanners without matches are absent. */
 type ScanCounts = Partial<Record<Scanner, number>>;
 
 /** The verdict on harm; null if there is none. */

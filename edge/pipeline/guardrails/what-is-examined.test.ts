@@ -242,7 +242,7 @@ describe("the definitions of a request", () => {
   });
 });
 
-/** What the guard model was asked, and an upstream that judges everything safe. */
+/** The questions to the guard model, and an upstream that judges everything safe. */
 function judged(world: TestPipeline, events = false): string[] {
   const asked: string[] = [];
   world.upstream = async (call) => {

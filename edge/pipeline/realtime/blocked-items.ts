@@ -37,7 +37,7 @@ export class BlockedItems {
     return { type: "response.cancel", event_id: `${OWN_EVENT}cancel_${this.#uuid()}`, ...about };
   }
 
-  /** An item has gone. */
+  /** An item was removed. */
   deleted(event: RealtimeEvent): void {
     for (const [id, { itemId }] of this.#waiting) if (itemId === itemIdOf(event)) this.#waiting.delete(id);
   }

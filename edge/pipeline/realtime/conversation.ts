@@ -1,6 +1,7 @@
 /**
- * What the responses of a realtime session reserve (docs/rules/realtime.md#budgets): what its conversation has by now, and what its
- * settings allow. Settings of the client count once its upstream has taken them, and until then where they allow more.
+ * The reservations of a realtime session's responses (docs/rules/realtime.md#budgets): the size of its conversation so far, and
+ * the output that its settings allow. Settings of the client count once its upstream has taken them, and until then where they
+ * allow more.
  */
 import { ConversationTokens, type SettingsTokens, type Turn } from "../../domain/realtime/conversation-tokens.ts";
 import { OutputLimits } from "../../domain/realtime/output-limits.ts";

@@ -1,4 +1,7 @@
-/** What a realtime session passes on under a policy, and what an event may name (docs/rules/realtime.md#guardrails). */
+/**
+ * The events that a realtime session passes on under a policy, and the names that an event may contain
+ * (docs/rules/realtime.md#guardrails).
+ */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type GuardPolicy, guardedWorldOf } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
 import type { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";

@@ -168,7 +168,7 @@ async function examined(session: Call, request: OpenSession, body: JsonObject, p
 /** What happens to the events of a response on their way. */
 export interface GuardedEvents {
   push(text: string): Promise<void>;
-  /** No event follows. Resolves when the client has those that it may have. Throws what the answer is refused with. */
+  /** No event follows. Resolves when the client has all events that it may have. Throws the refusal of the answer. */
   end(): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ import type { RequestMemory } from "../call/memory/response-memory.ts";
 
 export type Message = string | ArrayBuffer;
 
-/** What a message takes in memory in addition to its bytes. */
+/** The memory of a message in addition to its bytes. */
 const OWN_BYTES = 256;
 /** Other work runs after so many messages: the events of a connection alone would let nothing else run. */
 const MESSAGES_OF_TURN = 8;

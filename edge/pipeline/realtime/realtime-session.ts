@@ -172,7 +172,7 @@ export class RealtimeSession implements SessionOfResponses {
     this.#request = { ...this.#request, principal, identity };
   }
 
-  /** The event as the caller's policy, as it is now, lets it pass. Throws what refuses the event, or by now the caller. */
+  /** The event as the caller's current policy lets it pass. Throws the refusal of the event, or of the caller. */
   async #examined(event: NumberedEvent): Promise<RealtimeEvent> {
     await this.readCaller();
     await checkEvent(this.call, this.#request, event);
@@ -256,7 +256,7 @@ export class RealtimeSession implements SessionOfResponses {
     this.tell(this.#ofOneEvent(error), about);
   }
 
-  /** Tells the client of an error. `about`: the id of its event that caused it. */
+  /** Reports an error to the client. `about`: the id of its event that caused it. */
   tell(error: GatewayError, about: unknown = null): void {
     this.send("client", this.#told(error, about));
   }

@@ -1,4 +1,4 @@
-/** What the model reads of items that a policy redacts, one after another (docs/rules/realtime.md#guardrails). */
+/** The items that the model reads if a policy redacts them, one after another (docs/rules/realtime.md#guardrails). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";

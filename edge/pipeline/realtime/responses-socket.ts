@@ -285,7 +285,7 @@ export class ResponsesSocket {
     return ofTenant + bytes > LIMITS.tenantResponsesMemory;
   }
 
-  /** What the client has not read: noted for the other connections of its tenant until it has read all. */
+  /** The client's unread bytes: noted for the other connections of its tenant until it has read all. */
   #unreadBytes(): number {
     const { bufferedAmount } = this.#socket;
     this.#share.noteUnread(this.#socket, bufferedAmount);

@@ -1,4 +1,4 @@
-/** What the events of a realtime session reserve, and what they are billed (docs/rules/realtime.md#budgets). */
+/** The reservations and bills of a realtime session's events (docs/rules/realtime.md#budgets). */
 import { beforeEach, describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import { GUARD_POLICY } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";

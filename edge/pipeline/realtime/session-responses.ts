@@ -31,7 +31,7 @@ import { callOnSession, type OpenSession, ResponseCall } from "./response-call.t
 /** How many ids of charges are remembered. */
 const CHARGED_MAX = 256;
 
-/** What a response needs of its session. */
+/** The dependencies of a response on its session. */
 export interface SessionOfResponses {
   readonly call: Call;
   readonly request: OpenSession;
@@ -39,11 +39,11 @@ export interface SessionOfResponses {
   readonly hasEnded: boolean;
   /** Sends a message, unless the session has ended. */
   send(to: "client" | "upstream", message: Message): void;
-  /** Tells the client of an error. */
+  /** Reports an error to the client. */
   tell(error: GatewayError): void;
   /** Tells the client that one event was refused. Throws every other failure. */
   refuse(error: unknown): void;
-  /** Reads the caller and its policy as they are now. Throws what refuses the caller by now. */
+  /** Reads the current caller and its policy. Throws a refusal of the caller. */
   readCaller(): Promise<void>;
 }
 
@@ -251,7 +251,7 @@ export class SessionResponses {
     if (refusal !== null) this.#session.refuse(refusal);
   }
 
-  /** Charges what the upstream has done without being asked. Throws what does not cover it. */
+  /** Charges unasked work of the upstream. Throws if the budgets do not cover it. */
   async #charge(event: RealtimeEvent, text: string, status: unknown, kind: "tokens" | "seconds"): Promise<void> {
     const { call, request, reload } = this.#session;
     // a duration reserves like a separate transcription does

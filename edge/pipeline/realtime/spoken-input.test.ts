@@ -24,7 +24,7 @@ async function opened(policy: Partial<GuardPolicy>) {
     return permit;
   };
   const { client, upstream } = await openSession(world);
-  /** The upstream says this, and the client has what comes of it. */
+  /** The upstream sends this, and the client has the resulting events. */
   const heard = async (...events: readonly unknown[]) => {
     const nth = client.count("rate_limits.updated") + 1;
     upstream.says(...events, { type: "rate_limits.updated" });

@@ -36,7 +36,7 @@ export class WrittenRequest {
   readonly isWarmUp: boolean;
   /** An upstream may store its response. */
   readonly isStored: boolean;
-  /** What a warm-up repeats. */
+  /** The values that a warm-up repeats. */
   readonly model: unknown;
   /** The response that it continues. */
   readonly previous: string | null;

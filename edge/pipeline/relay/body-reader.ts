@@ -179,10 +179,7 @@ export class BatchingBodyReader implements BodyReader {
     await Promise.all([this.#plain.cancel(), this.#store?.cancel()]);
   }
 
-  /**
-   * Records what a read shows of the stream's pace: a read that was waited for is fast when it gave more than one
-   * piece.
-   */
+  /** Records the stream's pace as a read shows it: a read that was waited for is fast when it gave more than one piece. */
   #note(bytes: number, ms: number, gathered: boolean): void {
     this.#reads += 1;
     if (this.#store === null) this.#pieceBytes = bytes;

@@ -29,8 +29,8 @@ export async function writeStreamError(job: RelayJob, client: ClientWriter, befo
 }
 
 /**
- * Writes to the client. When a write fails, or the client leaves or is cut off while it is pending, the client counts
- * as gone. What else ends the attempt ends a pending write too, with its own reason: the client is still there.
+ * Writes to the client. When a write fails, or the client leaves or is cut off while it is pending, the client counts as gone.
+ * Any other end of the attempt ends a pending write too, with its own reason: the client is still there.
  */
 export class ClientWriter {
   readonly #job: RelayJob;

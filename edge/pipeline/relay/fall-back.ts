@@ -15,7 +15,7 @@ import { statusOf } from "../forward/forward.ts";
 import { heldError } from "../forward/held-error.ts";
 import { spokenCall } from "../forward/translated-call.ts";
 
-/** What follows an answer. */
+/** The step after an answer. */
 interface Moved {
   readonly next: AdmittedRequest | null;
   readonly answer: UpstreamAnswer | null;

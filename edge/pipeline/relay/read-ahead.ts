@@ -33,7 +33,7 @@ export class ReadAhead {
     return this.#whole ? this.#taken : null;
   }
 
-  /** Lets one buffer full of bytes come, unless one is coming already. */
+  /** Starts to fill one buffer, unless one is being filled already. */
   fill(): void {
     if (!this.#filling && !this.#ended) void this.#fill();
   }

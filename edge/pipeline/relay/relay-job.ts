@@ -1,4 +1,4 @@
-/** What a relay gets and returns: the types between step 8 and its two ways of moving bytes. */
+/** The input and the result of a relay: the types between step 8 and its two ways of moving bytes. */
 import type { ResponseTransform } from "../../domain/wire/sse/response-transform.ts";
 import type { SharedTimer } from "../call/shared-timer.ts";
 import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";

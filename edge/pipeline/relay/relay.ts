@@ -1,6 +1,6 @@
 /**
  * Step 8: the bytes of the upstream go to the client unchanged, and usage is read from a copy
- * (docs/rules/streams.md#two-relays). This file decides which relay moves the answer and what its end means; the relays
+ * (docs/rules/streams.md#two-relays). This file decides which relay moves the answer and how its end is handled; the relays
  * move bytes.
  */
 import { GatewayError } from "../../../shared/errors.ts";
@@ -38,7 +38,7 @@ const END_WITHIN_MS = 1_000;
 /** Types of answers whose bytes are text. */
 const TEXT_TYPE = /^(?:text\/|application\/[\w.+-]*json|$)/i;
 
-/** An answer to relay, and what follows its end. */
+/** An answer to relay, and the actions at its end. */
 interface RelayInput {
   readonly request: Resolved & { readonly upstream: UpstreamProgress };
   readonly forwarded: UpstreamAnswer;
@@ -52,8 +52,8 @@ interface RelayInput {
 }
 
 /**
- * The response of a request whose upstream has answered. Its end settles the request. Throws what a stage throws, or
- * ClientGone, after the request was settled by that.
+ * The response of a request whose upstream has answered. Its end settles the request. Rethrows the error of a stage, or throws
+ * ClientGone, after that has settled the request.
  */
 export async function relay(call: Call, relayed: RelayInput): Promise<Response> {
   const { request, settler, miss } = relayed;
@@ -119,7 +119,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const isCut = end !== "complete" || (events && stages.length > 0);
     const stopped = isCut && ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? interrupted : null;
     const isFailed = events && response.ok && scan.hasError;
-    // SDKs leave at an error: they do not read the body of a refusal, nor what follows an error event.
+    // SDKs leave at an error: they do not read the body of a refusal, nor bytes after an error event.
     const isLeft = end === "gone" && !isFailed && !isBrokenByStage() && (response.ok || readerStalled);
     const statusCode = stopped?.status ?? (isLeft ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
@@ -162,7 +162,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     } else buffer?.close();
   };
 
-  /** Settles a request whose stages failed before the client got a byte, and throws what the client gets. */
+  /** Settles a request whose stages failed before the client got a byte, and throws the client's error. */
   const failed = (error: unknown, broken: boolean): never => {
     cancellation.release();
     for (const free of atEnd) free();

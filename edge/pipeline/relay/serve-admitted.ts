@@ -49,9 +49,9 @@ interface ForClient {
 
 const FOR_SUB_CALL: ForClient = { guard: async (request) => request, reload: null, boons: [], lastStages: () => [] };
 
-/** What a model's upstreams fail with. */
+/** A failure of a model's upstreams. */
 const NO_ANSWER: ReadonlySet<string> = new Set<ErrorCode>(["upstream_failed", "upstream_timeout"]);
-/** What a model fails with whose API cannot carry the request, so that one that the client did not name is passed over. */
+/** The failure of a model whose API cannot carry the request: such a model is skipped if the client did not name it. */
 const NOT_CARRIED: ReadonlySet<string> = new Set<ErrorCode>(["untranslatable_field", "request_too_large"]);
 
 type Admitted = AdmittedRequest & { readonly upstream: UpstreamProgress };
@@ -157,7 +157,7 @@ function endOf(call: Call, request: Prepared & { readonly upstream: UpstreamStat
   return { statusCode, billed: owed ? billed(call, request, seen) : NOTHING_BILLED, failure };
 }
 
-/** What the answer is billed; a report that cannot be true is an alert. */
+/** The bill of the answer; an implausible report raises an alert. */
 export function billed(call: Call, request: Prepared, given: BilledAnswer | null): Billed {
   const { model, estimate, parsed } = request;
   const answered = parsed.document.root["background"] === true ? inBackground(given) : given;

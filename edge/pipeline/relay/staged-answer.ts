@@ -1,14 +1,13 @@
 /**
- * A 2xx answer that goes through stages before the client gets it (docs/rules/boons.md#answers). Below the stages every
- * byte of the upstream is reported, so that usage is read from what the upstream sent; above them the pump moves what they
- * return.
+ * A 2xx answer that goes through stages before the client gets it (docs/rules/boons.md#answers). Below the stages every byte of
+ * the upstream is reported, so that usage is read from the upstream's own bytes; above them the pump moves their results.
  */
 import type { AnswerReport, AnswerStage, StagedAnswer } from "../call/boon/answer-stage.ts";
 import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
 import { BatchingBodyReader, BegunBodyReader, type BodyReader } from "./body-reader.ts";
 import type { RelayJob } from "./relay-job.ts";
 
-/** What goes to the client. */
+/** The bytes for the client. */
 interface Staged extends StagedAnswer {
   readonly warnings: readonly string[];
   /** Whether a stage has ended the stream with an error by now. */

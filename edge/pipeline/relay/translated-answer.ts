@@ -129,7 +129,7 @@ function eventsOf(stream: StreamTranslation, take: TakeBytes): ResponseTransform
   };
 }
 
-/** The events as bytes. A broken stream gets its end from the relay, which has to know of it. */
+/** The events as bytes. The relay ends a broken stream, so it must know of the break. */
 function written({ isBroken, fault }: StreamTranslation, events: string): Uint8Array {
   if (isBroken) throw unreadable(fault ?? "is not a complete stream of the model's API");
   return encoder.encode(events);

@@ -28,7 +28,7 @@ export class FormOutgoing implements OutgoingBody {
   readonly #form: FormReader;
   readonly #memory: Pick<BodyMemoryUse, "reserveRead" | "release">;
   readonly #isLikeAscii: boolean;
-  /** What goes upstream in place of a field that guardrails examine. */
+  /** The replacement of a field that guardrails examine. */
   readonly #replaced = new Map<unknown, Uint8Array>();
   #fault: GatewayError | ClientGone | null = null;
   #opened = 0;
@@ -72,7 +72,10 @@ export class FormOutgoing implements OutgoingBody {
     return this.textsSoFar();
   }
 
-  /** Sets what goes upstream in place of each of them; a form that was not sent yet. None: the client's own. */
+  /**
+   * Sets the replacement of each of them; the form must not have been sent yet. Without replacements, the client's own values
+   * are sent.
+   */
   replaceTexts(texts: readonly string[]): void {
     this.#replaced.clear();
     const given = this.textsSoFar();
@@ -128,7 +131,7 @@ export class FormOutgoing implements OutgoingBody {
     return this.#form.source.ended;
   }
 
-  /** Reads and discards what the client still sends, even while an upstream still takes it. Never rejects. */
+  /** Reads and discards the rest of the client's body, even while an upstream still takes it. Never rejects. */
   async discard(): Promise<void> {
     this.#opened += 1;
     await this.#form.source.discard();

@@ -24,7 +24,7 @@ import { printable } from "../../domain/wire/text/printable.ts";
 import type { PulledBody } from "./decoded-source.ts";
 import { fieldError } from "./field-error.ts";
 
-/** Stands where the value of `model` stood. */
+/** Marks the place of the value of `model`. */
 export const MODEL_PLACEHOLDER = Symbol("model");
 
 type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
@@ -59,14 +59,14 @@ export class FormReader {
   /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
-  /** What its text may be as the place of a file. */
+  /** The meaning of its text as the place of a file. */
   #placeUse: PlaceUse = null;
   #value: GrowingBytes | null = null;
   #valueBytes = 0;
   #modelBytes: number | null = null;
 
   /**
-   * `deciding`: the fields of the form that admission and billing rest on (client-fields.ts); `namesObjects`: whether it may
+   * `deciding`: the fields of the form that admission and billing depend on (client-fields.ts); `namesObjects`: whether it may
    * name objects of its upstream that nobody owns; `passed`: steering fields that it may have.
    */
   constructor(

@@ -58,7 +58,7 @@ const STEERING_UNITS = 64;
 
 /** The names of a body's fields, which are not checked yet. */
 interface FieldNames {
-  /** Names at its top level that may be taken for a field that decisions rest on, once per occurrence. */
+  /** Names at its top level that may be taken for a field that decisions depend on, once per occurrence. */
   readonly names: readonly string[];
   /** The first field that reaches past the model; null: none does. */
   readonly steering: FieldFault | null;
@@ -121,8 +121,8 @@ export function checkFields<K extends Parsed>(call: Call, request: K, found: Fie
 }
 
 /**
- * A GET whose body names a model; null for any other. The body goes upstream as it is, so with two models in it, the
- * gateway could judge one and the upstream read the other. Throws 400 or 413.
+ * A GET whose body names a model; null for any other. The body goes upstream unchanged, so with two models in it, the gateway
+ * could judge one and the upstream read the other. Throws 400 or 413.
  */
 export async function parseProbe(call: Call, caller: Authenticated): Promise<Parsed | null> {
   if (call.request.body === null || isMultipart(call.request)) return null;
@@ -204,7 +204,7 @@ function* weighedJson(received: readonly Uint8Array<ArrayBuffer>[], requestId: s
   return { cut, pieces, weightBytes };
 }
 
-/** What the call needs of a JSON body. */
+/** The parts of a JSON body that the call needs. */
 function* readJson(
   { cut, pieces }: WeighedJson,
   { requestId, config, ports: { transforms } }: Call,
@@ -307,8 +307,8 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
 }
 
 /**
- * Whether a field can still come that decides what the request may cost, or whose budget pays for it: the upstream must not have it
- * before it is reserved (docs/rules/budgets.md#reserved-cost, docs/rules/budgets.md#end-users).
+ * Whether a field may still come that decides the possible cost of the request, or the budget that pays for it: the upstream
+ * must not have it before it is reserved (docs/rules/budgets.md#reserved-cost, docs/rules/budgets.md#end-users).
  */
 function mayBeDecidedLater({ route }: Call, { principal }: Authenticated, { fields }: FormReader): boolean {
   if (route.billedBy === "images" && fields["n"] === undefined) return true;

@@ -142,13 +142,13 @@ export class BodyMemoryUse {
     await this.#reserve(this.#source.readBytes);
   }
 
-  /** Counts what the values of the read body take; false: that is not more than its bytes. Throws ClientGone. */
+  /** Counts the memory of the read body's values; false: it is no more than its bytes. Throws ClientGone. */
   async reserveValues(bytes: number): Promise<boolean> {
     this.#weightBytes ||= bytes;
     return await this.#reserve(bytes, true);
   }
 
-  /** What the body takes when its values are there: the larger of both. */
+  /** The memory of the body with its values: the larger of both. */
   get weightBytes(): number {
     return Math.max(this.#source.readBytes, this.#weightBytes);
   }

@@ -38,7 +38,7 @@ const DIGEST_PART_BYTES = 1024 * 1024;
 /** The key under which an answer is stored, and for how long. */
 export interface CacheMiss extends CacheKey {
   readonly ttlSecs: number;
-  /** What the answer comes from: {@link originOf}. */
+  /** The origin of the answer: {@link originOf}. */
   readonly origin: string;
 }
 
@@ -99,7 +99,7 @@ async function lookup(call: Call, request: Prepared): Promise<Found> {
     span.set({ result: verdict.kind });
     return verdict;
   });
-  // After its span has ended, because the span goes with the row.
+  // After its span has ended, because the span is sent with the row.
   if (found.kind === "hit") {
     request.guarded?.beside?.("cached");
     reportEnd(call, found.answer.known, found.row);
@@ -157,9 +157,8 @@ export async function storeResponse(
 }
 
 /**
- * What an answer comes from. An answer of another model of the same name, or of a model that had another address, does
- * not match. Endpoints are not part of the origin: they serve the same upstream model (docs/rules/models.md#endpoints),
- * and change often.
+ * The origin of an answer. An answer of another model of the same name, or of a model that had another address, does not match.
+ * Endpoints are not part of the origin: they serve the same upstream model (docs/rules/models.md#endpoints), and change often.
  */
 export function originOf({ id, upstream_model, api_base }: ModelRecord): string {
   return JSON.stringify([id, upstream_model, api_base]);
@@ -168,7 +167,7 @@ export function originOf({ id, upstream_model, api_base }: ModelRecord): string 
 /** The stored answer, when the Cell confirms that its records are current. `request` notes that it is a hit. */
 async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise<Found> {
   const { key, tenant } = request.principal;
-  // parts are of what an upstream has done for a request; for this one, none has done anything
+  // parts describe an upstream's work for a request; for this one, no upstream worked
   const billed = { ...NOTHING_BILLED, inputTokens: entry.input_tokens, outputTokens: entry.output_tokens };
   const row = usageRowOf(call, request, { statusCode: 200, admission: "fast", billed });
   const { signal } = call.request;

@@ -61,7 +61,10 @@ async function placesOf(call: Call, tenantId: string, ids: readonly string[]) {
   });
 }
 
-/** The error for an object that is unknown, another tenant's, or gone with its endpoint: a client cannot tell them apart. */
+/**
+ * The error for an object that is unknown, belongs to another tenant, or is gone with its endpoint: a client cannot distinguish
+ * them.
+ */
 function objectNotFound(id: string, param: string | null): GatewayError {
   return new GatewayError("object_not_found", { value: cutText(id, MODEL_TEXT_MAX), param });
 }
@@ -92,8 +95,8 @@ interface AnswerIds {
   /** Stores the objects added since the last call; undefined if there are none. Never rejects. */
   readonly remember: () => Promise<void> | undefined;
   /**
-   * For an answer that its upstream makes without a reader, what of its bill no read of it has charged meanwhile; undefined: all
-   * of it. Remembers what this request is charged. Never rejects.
+   * For an answer that its upstream makes without a reader: the part of its bill that no read of it has charged meanwhile;
+   * undefined: all of it. Remembers the charge of this request. Never rejects.
    */
   readonly share: (billed: Billed) => Promise<Billed> | undefined;
 }

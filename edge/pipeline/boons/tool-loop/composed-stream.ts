@@ -68,7 +68,7 @@ export function composedStream(
       }
       if (composer.failed) return;
       usage = sumUsage(usage, loop.believed(composer.turn.usage, turnBytes));
-      // What a turn has kept stays in memory as a part of the next request.
+      // The kept part of a turn stays in memory as a part of the next request.
       const whole = composer.turn.isWhole && memory.grow(2 * composer.turn.characters);
       const finished = composer.turn.turn();
       const decision = await loop.decide(finished, whole);
@@ -104,7 +104,7 @@ export function composedStream(
     report.warn("tool_loop_dispatch_failed");
   }
 
-  /** Passes on what may be passed on of one turn. */
+  /** Passes on the client's part of one turn. */
   async function* turn(composer: StreamComposer, body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     const reader = body.getReader();
     reading.now = reader;

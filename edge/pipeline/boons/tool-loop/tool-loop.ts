@@ -29,7 +29,7 @@ import { ToolServerFailure } from "./tool-server-failure.ts";
 /** Shortest time for one turn: an answer with tools takes long (docs/rules/upstream-calls.md#answers). */
 const TURN_MIN_MS = 120_000;
 
-/** What a loop works on. */
+/** The dependencies of a loop. */
 interface LoopWork {
   readonly call: Call;
   readonly request: Prepared;
@@ -77,7 +77,7 @@ export class ToolLoop {
     return believedReport(report, this.#asked.estimate, bytes);
   }
 
-  /** What follows a turn; `whole`: all of it has been kept. */
+  /** The step after a turn; `whole`: all of it has been kept. */
   async decide(turn: FinishedTurn, whole = true): Promise<TurnDecision> {
     const mayRun = whole && this.#turn <= this.#work.settings.tool_loop_max_turns;
     return await inTurns(this.call, decideTurn(turn, this.owned, { turn: this.#turn, mayRun }));

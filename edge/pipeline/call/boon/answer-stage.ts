@@ -1,6 +1,6 @@
 /**
- * What happens to the answer of an upstream between its first byte and the client: each stage gets what the one before it
- * returns. Only 2xx answers get here; usage is read below all stages.
+ * What happens to the answer of an upstream between its first byte and the client: each stage gets the result of the one before
+ * it. Only 2xx answers get here; usage is read below all stages.
  */
 import type { Call } from "../context.ts";
 import { BoundedBuffer } from "../memory/bounded-buffer.ts";
@@ -19,7 +19,7 @@ export interface StagedAnswer {
   readonly body: ReadableStream<Uint8Array>;
 }
 
-/** What a stage reports about its work. */
+/** A stage's report about its work. */
 export interface AnswerReport {
   /**
    * A warning that the boon could not do its part: in `x-gateway-boons-warning`, or in the log alone once the stages have
@@ -39,8 +39,8 @@ export interface AnswerReport {
 export type AnswerStage = (answer: StagedAnswer, report: AnswerReport) => Promise<StagedAnswer>;
 
 /**
- * A body that was read: whole, or passed on as it came because it was larger than may be collected, or than there was
- * memory for (`noMemory`).
+ * A body that was read: whole, or passed on unchanged because it was too large to collect, or because memory was short
+ * (`noMemory`).
  */
 type Collected =
   | { readonly kind: "whole"; readonly bytes: Uint8Array<ArrayBuffer> }

@@ -1,5 +1,5 @@
 /**
- * What a boon is to the pipeline: one change of a chat completion before it goes upstream, and perhaps of its answer
+ * A boon for the pipeline: one change of a chat completion before it goes upstream, and perhaps of its answer
  * (docs/rules/boons.md). run-boons.ts runs them.
  */
 import type { BoonsValue } from "../../../../shared/schema/settings/boons.ts";
@@ -8,7 +8,7 @@ import type { BoonReport, Prepared } from "../known.ts";
 import type { AnswerStage } from "./answer-stage.ts";
 import type { RequestDraft } from "./request-draft.ts";
 
-/** What a boon works on: a request that has a slot and has not been sent. */
+/** The input of a boon: a request that has a slot and has not been sent. */
 export interface BoonWork {
   readonly call: Call;
   readonly request: Prepared;
@@ -22,7 +22,7 @@ export interface BoonWork {
 
 /** A tool of the gateway, for one request (docs/rules/boons.md#own-tools). */
 export interface OwnTool {
-  /** The entry of `tools` as it goes upstream. Its name is not among the client's tools. */
+  /** The entry of `tools` for the upstream. Its name is not among the client's tools. */
   readonly definition: {
     readonly type: "function";
     readonly function: {
@@ -38,7 +38,7 @@ export interface OwnTool {
   run(args: unknown): Promise<string>;
 }
 
-/** What a boon has done. */
+/** The result of a boon. */
 export interface BoonEffect {
   /** It has changed the request, or will change the answer. */
   readonly applied: boolean;

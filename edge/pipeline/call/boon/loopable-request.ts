@@ -14,7 +14,7 @@ import { isDraftMember } from "./request-draft.ts";
 /** Work for a value that is looked at, in units. */
 const VALUE_UNITS = 12;
 
-/** What the loop works with. */
+/** The inputs of the loop. */
 interface LoopableRequest {
   readonly messages: readonly unknown[];
   /** The client's tools; there is room for another one. */

@@ -13,7 +13,7 @@ import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
 import { directivesOf } from "./directives.ts";
 import { RequestDraft } from "./request-draft.ts";
 
-/** A request as it goes upstream, and what happens to its answer. */
+/** A request for the upstream, and the stages of its answer. */
 interface Boosted<K extends Prepared> {
   readonly request: K;
   readonly stages: readonly AnswerStage[];
@@ -44,10 +44,10 @@ export async function runBoons<K extends Prepared>(
   return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
 }
 
-/** What a boon that has failed did. */
+/** The result of a failed boon. */
 const FAILED: BoonEffect = { applied: false, warnings: [], answer: null };
 
-/** Null: the boon does not apply, which is no run. */
+/** Null: the boon does not apply, which does not count as a run. */
 async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
   const { boonRuns } = work.call;
   const { clock } = work.call.ports;

@@ -1,6 +1,6 @@
 /**
- * What an isolate remembers for the auto router (docs/rules/auto-router.md): the registered models, how busy they are,
- * what the classifier has answered, and whether it fails.
+ * An isolate's memory for the auto router (docs/rules/auto-router.md): the registered models, how busy they are, the
+ * classifier's answers, and whether it fails.
  */
 import type { ModelRecord } from "../../../../shared/records.ts";
 import { VerdictCache } from "../../../domain/request/model-choice/verdict-cache.ts";

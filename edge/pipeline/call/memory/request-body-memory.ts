@@ -1,8 +1,8 @@
 /**
- * Memory for the request bodies that an isolate has to hold: JSON documents, and forms until they are sent. An isolate
- * has 128 MB for everything, so bodies that do not fit wait, and back-pressure holds their clients back;
+ * Memory for the request bodies that an isolate must hold: JSON documents, and forms until they are sent. An isolate has 128 MB
+ * for everything, so bodies that do not fit wait, and back-pressure holds their clients back;
  * edge/domain/request/body-memory-shares.ts decides which body is next. The memory of a body is freed when the body is
- * released, and at the latest when its client leaves.
+ * released, at the latest when its client leaves.
  */
 import { LIMITS } from "../../../../shared/catalogues/limits.ts";
 import {
@@ -24,7 +24,7 @@ export const LINES: BodyMemoryBounds = {
   leavesFree: true,
 };
 
-/** The call whose body may have to wait. */
+/** The call whose body may need to wait. */
 interface Waiting {
   readonly request: { readonly signal: AbortSignal };
   readonly interruption: Interruption;

@@ -19,7 +19,7 @@ export interface RequestMemory {
   close(): void;
 }
 
-/** What the connections of a tenant have together. */
+/** The common memory of a tenant's connections. */
 export class ResponseShare {
   readonly #all: MemoryBudget;
   readonly #leave: () => void;

@@ -7,7 +7,7 @@ import type { Ports } from "../../../ports.ts";
 
 /** Less than two looks of a call (watch-caller.ts), so that every second one asks. */
 const ASK_EVERY_MS = 1_500;
-/** A call that gets no answer leaves the question to others for so long: a platform limits the calls of a request. */
+/** A call that gets no answer leaves the question to others for this long: a platform limits the calls of a request. */
 const REST_MS = 10_000;
 
 /** The records by which a running call was served. */

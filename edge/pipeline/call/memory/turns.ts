@@ -11,7 +11,7 @@ const LONG_UNITS = 1024 * 1024;
 /** How long a work waits for each that is before it, and at most, ms. */
 const WAIT_MS = 10;
 const WAIT_MAX_MS = 1_000;
-/** A call that has had no turn for so long has ended without notice. */
+/** A call that has had no turn for this long has ended without notice. */
 const FORGOTTEN_AFTER_MS = 3_000;
 
 interface Work {
