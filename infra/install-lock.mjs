@@ -1,7 +1,7 @@
 /**
- * One installation of packages at a time in this folder. The lock lies in the folder itself, which only its owner writes to:
- * in a folder that everybody shares another user could take it, or put something else in its place. It names its holder by
- * pid and start time; one whose holder is gone is taken over. Runs on any Node, and blocks.
+ * One installation of packages at a time in this folder. The lock is in the folder itself, which only its owner can write to:
+ * in a folder that everybody shares another user could take it, or put something else in its place. It names its holder by pid
+ * and start time; one whose holder is gone is taken over. Runs on any Node, and blocks.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

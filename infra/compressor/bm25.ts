@@ -11,7 +11,7 @@ const B = 0.75;
 const FEEDBACK_SENTENCES = 3;
 const FEEDBACK_TERMS = 10;
 const FEEDBACK_WEIGHT = 0.3;
-/** What the sentence before or behind a good one gets of its score: an answer often needs the sentence beside it. */
+/** The part of a good sentence's score that its neighbours get: an answer often needs the sentence beside it. */
 const NEIGHBOUR_WEIGHT = 0.15;
 
 interface Indexed {

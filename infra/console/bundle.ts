@@ -14,11 +14,11 @@ import { SharedPart } from "./shared-part.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ENTRY = "browser/main.tsx";
-/** What the entry loads at once, after it has chosen the language. */
+/** The module that the entry loads at once, after it has chosen the language. */
 const START = "browser/shell/start.tsx";
-/** Stands for a stylesheet that holds the styles of every room, in the order of their paths. */
+/** Represents a stylesheet that holds the styles of every room, in the order of their paths. */
 const STYLES = "console-styles";
-/** Stands for a module that loads the languages that have a file. */
+/** Represents a module that loads the languages that have a file. */
 const LANGUAGES = "console-languages";
 const MANIFEST = "manifest.json";
 const READ_ONLY: ReadonlySet<string | undefined> = new Set(["EROFS", "EACCES", "EPERM"]);
@@ -29,7 +29,7 @@ const READ_ONLY: ReadonlySet<string | undefined> = new Set(["EROFS", "EACCES", "
 const OPENED_AT_ONCE = /(-(page|tab|part)|\/(endpoints-panel|toasts))\.tsx$/;
 /** What the server needs to know of a build (control/dashboard/assets.ts reads it). */
 interface ConsoleManifest {
-  /** Changes when any file changes. */
+  /** The build facts for the server (control/dashboard/assets.ts reads them). */
   readonly build: string;
   readonly script: string;
   readonly style: string;
@@ -45,7 +45,7 @@ export interface ConsoleFile {
   readonly gzipBytes: number;
   /** Names of the files that this one imports at once. */
   readonly imports: readonly string[];
-  /** The page or room that the file is made of; undefined for parts that several share. */
+  /** The page or room that the file belongs to; undefined for parts that several share. */
   readonly entry: string | undefined;
 }
 

@@ -9,7 +9,7 @@ import { sbomOf } from "./sbom.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const lock = readLock();
 
-/** What a script and its modules import of packages, and the rooms that they are in. */
+/** The packages that a script and its modules import, and their rooms. */
 async function importsOf(entries: readonly string[]) {
   const { metafile } = await build({
     absWorkingDir: ROOT,

@@ -1,6 +1,6 @@
 /**
- * Variables whose values are in files, as containers and service managers hand out secrets: `GATEWAY_ADMIN_TOKEN_FILE` names the
- * file with the value of `GATEWAY_ADMIN_TOKEN`. Pure but for the files.
+ * Variables whose values are in files, as containers and service managers hand out secrets: `GATEWAY_ADMIN_TOKEN_FILE` names
+ * the file with the value of `GATEWAY_ADMIN_TOKEN`. Pure except for the files.
  */
 import { readFileSync } from "node:fs";
 import { systemProblem } from "../../control/kernel/system-problem.ts";

@@ -7,7 +7,7 @@ import { isAddressAllowed } from "../../shared/network/ssrf.ts";
 import { type Finding, findingOf } from "./finding.ts";
 import { driftOf, type WorkerConfig } from "./worker-config.ts";
 
-/** What the platform allows a Worker of a paid plan (developers.cloudflare.com/workers/platform/limits, 2026-11). */
+/** The platform's limits for a Worker of a paid plan (developers.cloudflare.com/workers/platform/limits, 2026-11). */
 const VARIABLES_MAX = 128;
 const VARIABLE_MAX_BYTES = 5 * 1024;
 
@@ -27,7 +27,7 @@ const CREDENTIALS = [
   "OTEL_EXPORTER_OTLP_HEADERS",
 ];
 
-/** What the Worker cannot do without, and would look for on its own machine when it is unset. */
+/** Variables that the Worker needs, and that would default to its own machine if unset. */
 const ADDRESSES = ["GATEWAY_REDIS_URL", "GATEWAY_CLICKHOUSE_URL", "GATEWAY_INTERNAL_BASE_URL"];
 
 /** Both planes have to have the same text; what one has that leaves it out. */

@@ -151,7 +151,7 @@ async function checkDatabase({ databases: at }: PlatformFacts, databases: Databa
     const pending = await databases.pending(at);
     return fine("database", pending.length === 0 ? "up to date" : `to be applied: ${pending.join(", ")}`);
   } catch (error) {
-    // A message of ours; what a driver says can have the address in it.
+    // A message of ours; a driver's text can contain the address.
     const own = error instanceof Error && error.message.startsWith("migration ") ? error.message : reasonOf(error);
     return wrong("database", `GATEWAY_DATABASE_URL: ${own}`);
   }

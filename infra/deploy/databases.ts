@@ -1,4 +1,4 @@
-/** The databases of a deployment: what the new version would change in them, and the change itself. */
+/** The databases of a deployment: the changes that the new version needs, and the change itself. */
 import pino from "pino";
 import { connect } from "../../control/db/connect.ts";
 import { migrate, pendingMigrations } from "../../control/db/migrate.ts";
@@ -10,7 +10,7 @@ export interface DatabaseAddresses {
   readonly clickhouse: { readonly url: string; readonly db: string; readonly user: string; readonly password: string };
 }
 
-/** What a deployment does with the databases. */
+/** The database operations of a deployment. */
 export interface Databases {
   /**
    * The migrations that the configuration database has not had. Rejects when it does not answer, or knows migrations that this

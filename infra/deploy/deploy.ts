@@ -14,7 +14,7 @@ import type { ReachedStores } from "./reach.ts";
 import { DeployFailure, type RolloutPorts, rollOut } from "./rollout.ts";
 import { WranglerError } from "./wrangler-answer.ts";
 
-/** What a deployment is made of. */
+/** The parts of a deployment. */
 export interface Deployment extends Omit<ConfigFacts, "environment"> {
   readonly options: DeployOptions;
   /** The version of package.json, which tags the upload. */

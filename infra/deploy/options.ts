@@ -8,7 +8,7 @@ export interface DeployOptions {
   readonly environment: string;
   /** Check, and change nothing. */
   readonly onlyChecks: boolean;
-  /** Whether the Worker is to be made. Without it a Worker that is not found is taken for a wrong account. */
+  /** Whether the Worker is to be created. Without it a missing Worker is taken for a wrong account. */
   readonly isFirst: boolean;
   /** The part of the traffic, in percent, that the new version gets; the operator gives it the rest. */
   readonly percentage: number;

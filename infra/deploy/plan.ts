@@ -1,7 +1,7 @@
 /**
- * Which way a version goes to the platform, and back. A version that brings an object migration, and the first one of a
- * Worker, can only be deployed to all at once: the platform applies migrations with `wrangler deploy` alone. So can one whose
- * messages the version that serves does not understand, but that one can have the traffic back. Pure.
+ * Which way a version goes to the platform, and back. A version that brings an object migration, and the first one of a Worker,
+ * can only be deployed to all at once: the platform applies migrations with `wrangler deploy` alone. The same holds for a
+ * version whose messages the serving version does not understand, but then the serving version can get the traffic back. Pure.
  */
 import { understandsMessages } from "./messages-since.ts";
 import type { DeployOptions } from "./options.ts";
@@ -37,7 +37,7 @@ export function planOf(deployed: Deployed, migrationTags: readonly string[]): De
   };
 }
 
-/** The versions that serve: one without traffic is left of a trial that did not end. */
+/** The versions that serve: a version without traffic is the rest of an unfinished trial. */
 export function servingIn({ versions }: Deployed): Deployed["versions"] {
   return versions.filter(({ percentage }) => percentage > 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether what the Worker and the deployment need can be reached from here, with the credentials that they will use. Never
- * says an address or a credential in a problem, only the variable.
+ * Whether the services that the Worker and the deployment need can be reached from here, with the credentials that they will
+ * use. A problem never contains an address or a credential, only the variable.
  */
 import { type Finding, fine, wrong } from "./finding.ts";
 

@@ -15,7 +15,7 @@ interface WranglerPlace {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Ends the commands that it may end; its reason is what they reject with. */
+  /** Ends the commands that it may end; they reject with its reason. */
   readonly interrupted: AbortSignal;
 }
 

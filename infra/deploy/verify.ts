@@ -18,7 +18,7 @@ const PAUSE_MS = 500;
 /** A key of the right form that no gateway has made. */
 const UNKNOWN_KEY = `sk_${"0".repeat(48)}`;
 
-/** What the verification uses. */
+/** The dependencies of the verification. */
 export interface VerifyOptions {
   readonly proxyUrl: string;
   readonly adminUrl: string;
@@ -26,7 +26,7 @@ export interface VerifyOptions {
   /** An API key of a tenant that may use the model. */
   readonly apiKey: string;
   readonly model: string;
-  /** The version that has to answer, and the name of its Worker. */
+  /** The version that must answer, and the name of its Worker. */
   readonly version: { readonly worker: string; readonly id: string };
   /** Whether requests name the version, because it does not have all traffic. */
   readonly byName: boolean;
@@ -41,7 +41,7 @@ export interface VerifyPorts {
   readonly now: () => number;
   /** Resolves after that time, or rejects with the reason of {@link interrupted}. */
   readonly pause: (ms: number) => Promise<void>;
-  /** The reason of its abort is what the verification rejects with. */
+  /** The verification rejects with the reason of its abort. */
   readonly interrupted: AbortSignal;
   readonly say: (line: string) => void;
 }

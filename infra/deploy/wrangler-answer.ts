@@ -1,4 +1,4 @@
-/** How a command of wrangler ended, and what its answer says. */
+/** The end of a wrangler command, and its answer. */
 import { stripVTControlCharacters } from "node:util";
 import { z } from "zod";
 
@@ -16,7 +16,7 @@ export class WranglerError extends Error {
   override readonly name = "WranglerError";
 }
 
-/** Why a command failed, as wrangler tells programs. */
+/** The reason for a failed command, in wrangler's form for programs. */
 interface CommandFailure {
   /** The number of the account API's error; null: wrangler itself refused. */
   readonly code: number | null;
@@ -35,7 +35,7 @@ const LINES_OF_FAILURE = 6;
 /** Text that wrangler adds to every error, and that nobody needs here. */
 const PADDING = /please open an issue at|Logs were written to/;
 
-/** What a failed command tells programs; null: nothing, for example because it was ended from outside. */
+/** The output of a failed command for programs; null: none, for example because it was ended from outside. */
 export function failureIn({ entries }: CommandResult): CommandFailure | null {
   const failure = entries.map((entry) => failureSchema.safeParse(entry)).findLast(({ success }) => success)?.data;
   if (failure === undefined) return null;

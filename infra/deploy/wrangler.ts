@@ -9,7 +9,7 @@ import { type CommandResult, failureIn, versionIn, WranglerError, wranglerFailur
 
 /** How a command is run. */
 export interface HowToRun {
-  /** What the command reads on its standard input; undefined: nothing. */
+  /** The command's standard input; undefined: none. */
   readonly stdin?: string;
   /** The id of the account that it is about; undefined: none is chosen yet. */
   readonly account?: string;

@@ -1,4 +1,4 @@
-/** Helm as a program, and what the chart is rendered from. */
+/** Helm as a program, and the inputs of rendering the chart. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What a load has shown, in numbers. Pure. */
+/** The results of a load, in numbers. Pure. */
 import type { LoadSample } from "./one-request.ts";
 import type { LoadRun } from "./run-load.ts";
 

@@ -40,7 +40,7 @@ async function load(options: LoadOptions): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   const isFile = options.svgPath === null || canBeWritten(options.svgPath);
   if (!isFile) return 2;
-  // One request tells of a wrong key or model before thousands do.
+  // One request shows a wrong key or model before thousands are sent.
   const first = await sendOne(options.baseUrl, requestOf(options), () => performance.now(), stop.signal);
   if (first.outcome !== "ok") {
     complain(`the first request was not served (${first.outcome}): check --url, --key and --model`);

@@ -16,7 +16,7 @@ export interface LoadSample {
 
 /** One event, or a whole answer, is not larger than this; more is cut off. */
 const ANSWER_MAX_CHARACTERS = 16 * 1024 * 1024;
-/** More than an answer can have is no count. */
+/** A count above the possible size of an answer is ignored. */
 const TOKENS_MAX = 10_000_000;
 const CODE = /^[a-z0-9_]{1,64}$/;
 
@@ -37,7 +37,7 @@ export function requestOf(options: LoadOptions): RequestInit {
   };
 }
 
-/** Sends it. Never throws: what goes wrong is the outcome. `signal` cuts it off. */
+/** Sends it. Never throws: a failure is the outcome. `signal` cuts it off. */
 export async function sendOne(
   baseUrl: string,
   request: RequestInit,
@@ -77,7 +77,7 @@ export async function sendOne(
   }
 }
 
-/** What the events of an answer say about its end. */
+/** The facts that the events of an answer show about its end. */
 class AnswerEnd {
   hasToken = false;
   outputTokens = 0;

@@ -1,4 +1,4 @@
-/** What a load of `npm run load` is to be, judged before anything is sent (docs/watch.md#load-tests). */
+/** The options of `npm run load`, checked before anything is sent (docs/watch.md#load-tests). */
 import { parseArgs } from "node:util";
 import { z } from "zod";
 
@@ -21,7 +21,7 @@ export interface LoadOptions {
   readonly maxTokens: number;
   readonly prompt: string;
   readonly isStreamed: boolean;
-  /** Where the plot goes; null: nowhere. */
+  /** The file of the plot; null: none. */
   readonly svgPath: string | null;
 }
 

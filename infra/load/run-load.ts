@@ -3,7 +3,7 @@ import { setTimeout as after } from "node:timers/promises";
 import { type LoadSample, requestOf, sendOne } from "./one-request.ts";
 import type { LoadOptions } from "./options.ts";
 
-/** What a load has found. */
+/** The results of a load. */
 export interface LoadRun {
   readonly samples: readonly LoadSample[];
   /** Requests that a rate asked for while as many as may be were under way. */

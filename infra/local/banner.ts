@@ -1,4 +1,4 @@
-/** What the operator sees when the stack is up. Pure. */
+/** The text for the operator when the stack is up. Pure. */
 import type { DashboardAccess } from "./dashboard.ts";
 import type { Stack } from "./stack.ts";
 

@@ -18,7 +18,7 @@ import { startClickhouse, startRedis } from "./stores.ts";
 import { secureClients } from "./tls/secure-clients.ts";
 import { startWorkerFront } from "./worker-front.ts";
 
-/** What a data plane is started with. */
+/** The inputs of a data plane's start. */
 interface EdgeOptions {
   /** The variables of the gateway. */
   readonly env: Readonly<Record<string, string | undefined>>;

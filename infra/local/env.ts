@@ -221,7 +221,7 @@ const OF_DASHBOARD = /^(?:(?:GATEWAY_)?DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDER
 /** Names that concern the runtime's cluster and the front alone, with secrets or ways to them: no other part gets them. */
 const KEPT_BACK = /^GATEWAY_(?:CLUSTER_|TLS_(?:CERT|KEY)_FILE$)/;
 
-/** The variables that are set and not empty. Unknown ones are left out: the launcher has warned of them. */
+/** The variables that are set and not empty. Unknown ones are left out: the launcher has warned about them. */
 function present(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found = Object.entries(env).filter(
     ([name, value]) => PASSED_ON.test(name) && isKnownVariable(name) && value?.trim(),

@@ -57,7 +57,8 @@ const WORKER_EVENTS: Meanings = {
 const CONTROL_EVENTS: Meanings = {
   assistant_failed: "the assistant could not answer; the event names the fault",
   assistant_ran: "a person ran a change that the assistant proposed",
-  batch_line_left: "a line of a batch was under way when the service ended; the process that runs batches next handles it",
+  batch_line_left:
+    "a line of a batch was under way when the service ended; the process that runs batches next handles it",
   batch_lines_not_read: "lines of batches could not be read; the next run of the job tries again",
   batch_lines_not_stored: "results of lines could not be stored; they are kept and stored again",
   batch_not_run: "a batch could not be validated or ended; it is tried again, and other batches continue",

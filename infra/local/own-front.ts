@@ -79,7 +79,7 @@ export async function untilReady({ ports, withinMs, abandoned, heard }: ReadyOpt
   }
 }
 
-/** What a process waits for; null: nothing. */
+/** The part that a process waits for; null: none. */
 async function missingAt(port: number, abandoned: AbortSignal): Promise<string | null> {
   try {
     const signal = AbortSignal.any([abandoned, AbortSignal.timeout(ANSWER_WITHIN_MS)]);

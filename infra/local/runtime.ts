@@ -45,7 +45,7 @@ const PASSED_ON = Object.keys(workerVariables).filter((name) => !OF_STACK.has(na
  */
 const CLUSTER_RESTARTS: RestartPolicy = { restarts: 10, withinMs: 600_000, firstPauseMs: 500 };
 
-/** The time that a process with the objects alone has to end, ms. */
+/** The time that a process with only the objects has to end, ms. */
 const OBJECTS_STOP_MS = 1_000;
 
 /** What `npm start` gives the Worker unless a variable says otherwise. */
@@ -74,7 +74,8 @@ export interface Runtime {
    */
   readonly finishes: boolean;
   /**
-   * Ends the Worker processes first, so that the objects settle what they held. A process that serves requests has `graceMs` for it.
+   * Ends the Worker processes first, so that the objects can settle their requests. A process that serves requests has
+   * `graceMs` for it.
    */
   stop(graceMs: number): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { envOldSecrets } from "../../shared/env/env-fields.ts";
 
 const LABEL = "gateway-shared-secret";
 
-/** What an instance was started with. */
+/** The secrets that an instance was started with. */
 export interface SharedSecrets {
   /**
    * The cluster's own key: 32 bytes or more that are in no database, so that nobody can test guessed secrets against the

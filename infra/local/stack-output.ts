@@ -1,5 +1,5 @@
 /**
- * What `npm start` prints: lines for people on a terminal (time, part, event, what it means), one JSON object a line elsewhere.
+ * The output of `npm start`: lines for people on a terminal (time, part, event, its meaning), one JSON object a line elsewhere.
  * Pure except for the clock.
  */
 import { printableJson, terminalText } from "../../shared/text/printable.ts";

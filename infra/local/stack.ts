@@ -36,11 +36,11 @@ interface WrittenLine {
   readonly text: string;
 }
 
-/** What a stack is started with. */
+/** The inputs of a stack's start. */
 export interface StackOptions {
   /** The variables of the gateway and its console; listen addresses may have port 0. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Lines of the parts, each with the name of its part in front; and what the part wrote. */
+  /** Lines of the parts, each with the name of its part in front; and the part's own output. */
   readonly log?: (line: string, written: WrittenLine) => void;
   readonly runtime?: RuntimeKind;
   /** Names of cells in addition to GATEWAY_CELL; each has its own Worker and address. Not with `wrangler`. */
@@ -73,7 +73,7 @@ export interface Stack extends Running {
   readonly adminTokenMade: boolean;
   readonly internalToken: string;
   readonly dataDir: string;
-  /** Null: there is no console. */
+  /** Null: the stack has no console. */
   readonly dashboard: DashboardAccess | null;
   readonly demo: Demo | null;
   readonly parts: ReadonlyMap<string, PartHandle>;

@@ -49,7 +49,7 @@ export function errorCodesPage(): string {
   ].join("\n");
 }
 
-/** Bounds that a variable sets, and what they bound. */
+/** Bounds that a variable sets, and the bounded values. */
 const BY_VARIABLE: readonly (readonly [variable: string, limit: string, more: string])[] = [
   ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "slots of a cell", "; while running: `PUT /api/v1/capacity`"],
   ["GATEWAY_CELL_HEADROOM", "fraction of a cell's slots kept free for tenants below their share", ""],

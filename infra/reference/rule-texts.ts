@@ -1,6 +1,6 @@
 /**
- * What to do when a rule of Prometheus fires or an entry needs attention, for docs/reference/alerts.md. What they mean stands beside
- * them: in the rules (infra/grafana/alerts.yml), and in the texts of the console.
+ * The actions for Prometheus rules that fire and entries that need attention, for docs/reference/alerts.md. Their meaning is
+ * beside them: in the rules (infra/grafana/alerts.yml), and in the texts of the console.
  */
 import type { AttentionItem } from "../../shared/schema/attention.ts";
 

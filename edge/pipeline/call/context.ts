@@ -130,7 +130,7 @@ export interface Call {
   readonly sharesSlot?: true;
   /** It counts as no request of the minute. */
   readonly isUncounted?: true;
-  /** Called before a model judges the request: it reserves the model's budgets, and nothing else is reserved for that. */
+  /** A model that judges its content reserves its budgets first; nothing else is reserved for it. */
   readonly reservesJudgement?: true;
   /** Work beside the call continues after the client has left. */
   readonly isBeside?: boolean;
@@ -161,6 +161,6 @@ export interface Call {
   readonly traceContext: TraceContext | null;
   /** Taken by the first report of the call's end; every other report writes nothing (report-end.ts). */
   readonly endReport: OnceLatch;
-  /** What its boons have done. */
+  /** The runs of its boons. */
   readonly boonRuns: BoonRuns;
 }

@@ -129,7 +129,7 @@ export class SessionResponses {
     if (event.type === "response.done" && its !== undefined) await this.#done(id, its, event);
   }
 
-  /** What the event shows was blocked: no response may continue that could use it. Throws the refusal when that is not possible. */
+  /** The shown content was blocked: no response that could use it may continue. Throws the refusal if that is impossible. */
   block(event: RealtimeEvent, refusal: GatewayError): void {
     this.#session.tell(refusal);
     this.#session.send("upstream", JSON.stringify(this.#blocked.block(event, refusal)));

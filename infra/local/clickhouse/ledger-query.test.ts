@@ -1,5 +1,5 @@
 /**
- * What the ledger says that a budget has used, on the tables as they are, in the embedded engine.
+ * The use of a budget by the ledger, on the real tables, in the embedded engine.
  *
  * @module-tag check
  */

@@ -28,7 +28,7 @@ export async function runInForeground<T extends Running>({ start, ready, stopped
   };
   const end = (): never => {
     stopped();
-    // an orderly stop on request is a success, as it is for other servers
+    // a requested orderly stop is a success, as for other servers
     return process.exit(0);
   };
   let running: T | undefined;

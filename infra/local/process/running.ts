@@ -37,7 +37,7 @@ export class Undo {
   }
 }
 
-/** What a start gets. */
+/** The inputs of a start. */
 export interface Starting {
   readonly undo: Undo;
   /** To be called when a part cannot be kept running. */

@@ -126,7 +126,7 @@ export class Store {
     return this.#entries.delete(key);
   }
 
-  /** The expiry of a live key; undefined: it does not expire; null: there is no such key. */
+  /** The expiry of a live key; undefined: it does not expire; null: the key does not exist. */
   deadline(key: string, now: number): number | undefined | null {
     const entry = this.#live(key, now);
     return entry === undefined ? null : entry.expiresAtMs;

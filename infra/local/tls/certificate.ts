@@ -14,7 +14,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** What the two files contain now. */
+/** The current content of the two files. */
 interface ReadFiles {
   readonly cert: string;
   readonly key: string;
@@ -109,7 +109,7 @@ function chainOf(pem: string): readonly X509Certificate[] | undefined {
   }
 }
 
-/** Null: there is no private key. */
+/** Null: it contains no private key. */
 function keyMatches(certificate: X509Certificate, pem: string): boolean | null {
   try {
     return certificate.checkPrivateKey(createPrivateKey(pem));

@@ -94,7 +94,7 @@ export function secureClients(served: ServedCertificate): SecureClients {
   };
 }
 
-/** What the client still sends is read and discarded for a moment: closing at once could cut off its answer. */
+/** The client's remaining bytes are read and discarded for a moment: closing at once could cut off its answer. */
 function answerPlain(raw: net.Socket): void {
   raw.once("end", () => raw.destroySoon());
   raw.resume();

@@ -116,7 +116,9 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
   };
 }
 
-/** What the runtime reads of this machine's environment to reach a bucket: credentials of the machine's own role. */
+/**
+ * The variables of this machine's environment that the runtime reads to reach a bucket: credentials of the machine's own role.
+ */
 function machineCredentials(): Record<string, string | undefined> {
   const isRead = (name: string): boolean =>
     /^AWS_(?:ENDPOINT_URL|REGION|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|CREDENTIALS_FILE)$/.test(name) ||
