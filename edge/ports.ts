@@ -84,11 +84,11 @@ export interface Permit {
   settle(settlement: Settlement): Promise<void>;
   /** Gives it up without an end: the Cell settles it, at the estimate when it ran. */
   leave(): void;
-  /** Calls `run` when the slot may be another's: the request has to end at once. Absent: that cannot happen. */
+  /** Calls `run` when the slot may be another's: the request must end at once. Absent: that cannot happen. */
   whenLost?(run: () => void): void;
 }
 
-/** The Cell's answer to an admission request; it comes at once, also when the request has to wait. A stale one has no permit. */
+/** The Cell's answer to an admission request; it comes at once, also when the request must wait. A stale one has no permit. */
 export type AdmissionOutcome = ((Decision | { readonly verdict: "waiting" }) & { readonly permit: Permit }) | Stale;
 
 /** Makes a call to an object: `call` gets a stub and sends. */
@@ -136,8 +136,8 @@ export interface Admission {
   /** Takes the row of a request without permit. Uses the Ledger when the Cell is unreachable; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /**
-   * One call for an answer that needs no slot: compares the records that it rests on, and takes its row unless one is
-   * outdated. Null: the caller's access has ended, or may have, while the answer waited, so it has to be judged again.
+   * One call for an answer that needs no slot: compares the records that it rests on, and takes its row unless one is outdated.
+   * Null: the caller's access has ended, or may have, while the answer waited, so it must be judged again.
    */
   confirmHit(hit: CacheHit, waiter: HitWaiter): Promise<CacheHitVerdict | null>;
   /** Takes the row of a request that the Cell may know; never throws. */
@@ -331,7 +331,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 /** One structured line per event; secrets never reach it. */
 export interface Log {
-  /** `warn` by default: most events with a line of their own are failures. */
+  /** `warn` by default: most events with their own line are failures. */
   event(name: string, fields: LogFields, level?: "info" | "warn" | "error"): void;
 }
 

@@ -166,7 +166,7 @@ export interface ErrorOptions {
    */
   readonly complaint?: string;
   readonly details?: readonly ErrorDetail[];
-  /** With `changed_meanwhile`: the record as it is. */
+  /** With `changed_meanwhile`: the current record. */
   readonly present?: object;
   /** Headers of the answer, with lower-case names (`retry-after`, `allow`, `x-should-retry`). */
   readonly headers?: Readonly<Record<string, string>>;

@@ -29,7 +29,7 @@ const CONVENTIONAL: Readonly<Record<string, string>> = {
   stream: "gen_ai.request.stream",
 };
 
-/** Every other type of request is an operation of its own name: the conventions have none for it. */
+/** Every other type of request is an operation with its own name: the conventions define none for it. */
 const OPERATIONS: Partial<Record<RequestType, string>> = {
   completion: "text_completion",
   embedding: "embeddings",

@@ -1,7 +1,7 @@
 /**
- * The law of leases: a Cell takes slots back only from an isolate that has ended its requests, or is stopped where it is and ends
- * them before it does anything else. Under any delays and losses of messages, and any pauses of the Cell and of the isolate.
- * Neither side has a clock, so there is none to set, and each has a patience of its own.
+ * The law of leases: a Cell takes slots back only from an isolate that has ended its requests, or is stopped where it is and
+ * ends them before it does anything else. Under any delays and losses of messages, and any pauses of the Cell and of the
+ * isolate. Neither side has a clock, so there is none to set, and each has its own patience.
  */
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";

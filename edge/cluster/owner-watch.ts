@@ -20,7 +20,7 @@ const QUIET_MS = 250;
 
 /** The lease for a request's call to the Cell, in the context of the request. */
 export interface SlotLease {
-  /** Whether it has not ended, as it is known after a pause of the whole isolate. */
+  /** Whether it has not ended, also after a pause of the whole isolate. */
   isHeld(): Promise<boolean>;
   /** The slot was returned, or the place left. */
   release(): void;

@@ -7,7 +7,7 @@
 /** How soon further occurrences of a word count less, and how much the length of a sentence matters. */
 const K1 = 1.2;
 const B = 0.75;
-/** The best sentences whose words extend the question, how many words they give, and what such a word counts. */
+/** The best sentences whose words extend the question, how many words they give, and the weight of such a word. */
 const FEEDBACK_SENTENCES = 3;
 const FEEDBACK_TERMS = 10;
 const FEEDBACK_WEIGHT = 0.3;

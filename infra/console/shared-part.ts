@@ -9,8 +9,8 @@ import type { Loader, Metafile, Plugin } from "esbuild";
 
 const SHARED = "console-shared";
 /**
- * A file that several pages share and that is smaller, before compression, is not worth a request of its own. The more pages
- * there are, the more files are divided between them: from some size on, the first load would get all of a library so.
+ * A smaller file (before compression) that several pages share is not worth its own request. The more pages there are, the more
+ * files are divided between them: from some size on, the first load would get all of a library so.
  */
 const SMALL_BYTES = 5 * 1024;
 

@@ -1,4 +1,4 @@
-/** Whether the address at which a new Worker is to be verified leads to it. Pure. */
+/** Whether the address for the verification of a new Worker leads to it. Pure. */
 
 /**
  * The fault of `proxyUrl` for a Worker that does not exist yet; null if it has none. Later the Worker can also have an address

@@ -143,7 +143,7 @@ export class Wrangler {
    * Uploads and serves at once, and applies object migrations; returns the id of the version. Throws WranglerError also when
    * a later step of the command fails, after the version has got all traffic.
    *
-   * @param secrets set with it; null: those that the Worker has stay as they are
+   * @param secrets set with it; null: the Worker keeps its own
    */
   async deployWhole(tag: string, secrets: Readonly<Record<string, string>> | null): Promise<string> {
     const args = ["deploy", "--strict", "--tag", tag, ...(secrets === null ? [] : ["--secrets-file", STDIN])];

@@ -26,7 +26,7 @@ interface EdgeOptions {
   readonly built?: string | undefined;
   /** Called with each line of output of a part. */
   readonly log: (part: string, line: string) => void;
-  /** Aborts when the start is to be given up. */
+  /** Aborts when the start is given up. */
   readonly unwanted?: AbortSignal;
 }
 

@@ -27,7 +27,7 @@ interface Ending {
 export async function endRequests({ fronts, runtime, config: { drainMs }, internalToken }: Ending): Promise<void> {
   await Promise.all(fronts.map(async (front) => await front.drain()));
   const held = await Promise.all(runtime.servingPorts().map(async (port) => await hold(port, internalToken)));
-  // Told at once, the runtime closes connections that are idle, and each other one after its answer.
+  // On this call, the runtime closes idle connections at once, and each other one after its answer.
   const stopped = runtime.finishes ? runtime.stop(drainMs + SETTLE_MS + RUNTIME_STOP_MS) : null;
   await within(drainMs, Promise.all(fronts.map(async (front) => await front.quiet())));
   await within(SETTLE_MS, Promise.all(held.map(async (interrupt) => await interrupt())));

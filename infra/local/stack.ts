@@ -53,7 +53,7 @@ export interface StackOptions {
   readonly clusterTimeDivisor?: number;
   /** How a hanging part is noticed, when not by its own policy (liveness.ts). */
   readonly liveness?: LivenessPolicy;
-  /** Aborts when the start is to be given up. */
+  /** Aborts when the start is given up. */
   readonly unwanted?: AbortSignal;
 }
 

@@ -8,7 +8,7 @@ import type { ErrorCode } from "../errors.ts";
 import type { ResolvedKey, ResolvedTenant } from "../records.ts";
 import { ACCESS_REFUSALS, type AccessTerms, accessRefusal, isModelPermitted, openUntilMs } from "./access-window.ts";
 
-/** When a key and the secret that stands for it end. */
+/** The ends of a key and of its current secret. */
 type KeyEnds = Pick<ResolvedKey, "expires_at_ms" | "secret_until_ms">;
 
 /** The lists of models of a key and its tenant. */

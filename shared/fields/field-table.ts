@@ -74,8 +74,8 @@ export type StoredShape<T extends FieldTable> = {
 };
 
 /**
- * The same shape with one field moved behind another one. The order is that of the JSON that clients and stores have:
- * copies are compared as texts, and another order would be another text.
+ * The same shape with one field moved after another one. The JSON of clients and stores has this order: copies are compared as
+ * texts, so another order would be a different text.
  */
 export function movedAfter<S extends Shape>(shape: S, name: keyof S & string, after: keyof S & string): S {
   const entries = Object.entries(shape).filter(([key]) => key !== name);

@@ -30,7 +30,7 @@ export const MANAGED_MODEL_FIELDS = {
   preamble: text,
   log_output_dir: text,
   launch_command: text,
-  /** Sent as it is, instead of the script that preamble, image and launch_command make; blank: none. */
+  /** Sent unchanged, instead of the script that preamble, image and launch_command make; blank: none. */
   script_body: text,
   serving_port: count,
   health_path: text,

@@ -91,7 +91,7 @@ export const MODEL_FIELDS = {
   model_type: { column: "text", value: z.enum(MODEL_TYPES), hot: true },
   upstream_model: { column: "text", value: z.string(), hot: true },
   api_base: { column: "text", value: z.string(), hot: true },
-  /** As it is stored: ciphertext when an encryption key is set. */
+  /** In its stored form: ciphertext when an encryption key is set. */
   api_key: { column: "text", value: z.string().nullable(), record: { api_key_set: z.boolean() }, hot: true },
   api_dialect: {
     column: "text",

@@ -154,7 +154,7 @@ function isSettledAlone(unit: number): boolean {
   return unit === 32 || unit === 10 || unit === 9 || unit === 13;
 }
 
-/** Folds one character with its marks; answers the index behind it, or the same index when its end is not known yet. */
+/** Folds one character with its marks; returns the index after it, or the same index if its end is not known yet. */
 function foldCharacter(piece: string, index: number, last: boolean, offset: number, out: UnitBuffer): number {
   const unit = piece.charCodeAt(index);
   const more = !last;
@@ -238,7 +238,7 @@ export function collapseBlanks(folded: UnitBuffer, from: number): void {
   folded.length = length;
 }
 
-/** The first index, from one index on, of a tab or of a space behind another one. */
+/** The first index, from one index on, of a tab or of a space after another one. */
 function firstToCollapse({ units, length }: UnitBuffer, from: number): number {
   let before = units[from - 1] === SEAM ? units[from - 2] : units[from - 1];
   for (let index = from; index < length; index++) {

@@ -36,7 +36,7 @@ export class FoundSpans {
     return taken;
   }
 
-  /** The index behind the parts, from one index on, that end at a place or before it. */
+  /** The index after the parts, from one index on, that end at a place or before it. */
   endingBy(place: number, from: number): number {
     let index = from;
     while (index < this.ends.length && (this.ends[index] ?? 0) <= place) index += 1;

@@ -11,11 +11,11 @@ interface InjectionPattern {
   readonly gaps: readonly number[];
   /** Whether it counts in the text of users only, because other texts contain it with good reason. */
   readonly userOnly: boolean;
-  /** Words behind a match, a space before each, that make it harmless; each shorter than {@link UNLESS_MAX}. */
+  /** Words after a match, a space before each, that make it harmless; each shorter than {@link UNLESS_MAX}. */
   readonly unless: readonly string[];
 }
 
-/** How far behind a match is looked. */
+/** How far after a match these words are searched. */
 export const UNLESS_MAX = 16;
 
 const { raw } = String;

@@ -20,11 +20,11 @@ interface Use {
 interface Found {
   /** Where the first part starts in the given text. */
   readonly place: number;
-  /** Behind which unit of the text the last one ends. */
+  /** The unit of the text after which the last one ends. */
   readonly end: number;
 }
 
-/** A match, and behind which unit of the text it ends. */
+/** A match, and the unit of the text after which it ends. */
 interface Match {
   readonly pattern: number;
   readonly place: number;
@@ -90,7 +90,7 @@ export class InjectionFinder {
   #read = 0;
   /** Phrases that may continue after the last unit. */
   #walks: Walk[] = [];
-  /** Matches that the text behind the last unit can make harmless. */
+  /** Matches that the text after the last unit can make harmless. */
   #pending: Match[] = [];
   #isEnd = false;
   #steps = 0;
@@ -181,7 +181,7 @@ export class InjectionFinder {
     found.push({ place: first, end: this.#forgotten + end });
   }
 
-  /** Reports a match, unless the words behind it make it harmless. */
+  /** Reports a match, unless the words after it make it harmless. */
   #judge(match: Match): void {
     const { pattern, place } = match;
     if (this.#isDone[pattern]) return;

@@ -7,7 +7,7 @@ const [NOT_BEGUN, BEGUN, ALONE] = [0, 1, 2];
 /** A power of two. */
 const PAIRS = 4096;
 const SPACE = 32;
-/** The first white space behind basic Latin, but for the ones that are folded to a space. */
+/** The first white space after basic Latin, except characters that are folded to a space. */
 const FIRST_WIDE_SPACE = 0x1680;
 
 function pairHash(first: number, second: number): number {
@@ -67,7 +67,7 @@ export class KeywordTrie {
       if (how === NOT_BEGUN) continue;
       if (how === ALONE || index + 1 === end) return index;
       const next = units[index + 1] ?? 0;
-      // any white space may stand for the space of a keyword
+      // any white space matches the space of a keyword
       const isPlain = next > SPACE && next < FIRST_WIDE_SPACE;
       if (!isPlain || this.#pairs[pairHash(unit, next)] === 1) return index;
     }

@@ -38,7 +38,7 @@ function wordsOf(keyword: string): string {
     .replace(/\s+/g, " ");
 }
 
-/** A keyword as it is written in each case: a few Greek letters look like other letters in upper case than in lower case. */
+/** A keyword in each case: a few Greek letters look like other letters in upper case than in lower case. */
 function spellings(keyword: string): ReadonlySet<string> {
   const lower = keyword.toLowerCase();
   const title = lower.replace(/(?<![\p{L}\p{N}])\p{L}/gu, (letter) => letter.toUpperCase());
@@ -192,7 +192,7 @@ export class KeywordFinder {
     return this.#trie.keywordOf(node) === -1 ? this.#trie.nextOutput(node) : node;
   }
 
-  /** Decides about a match when the character behind it is known. */
+  /** Decides about a match when the character after it is known. */
   #settle(next: number): void {
     const candidate = this.#candidate;
     this.#candidate = null;

@@ -8,10 +8,10 @@ import { ANY_WHITE_SPACE, type PhraseState, readPhrases } from "./phrase-syntax.
 /** Classes of units that no phrase names: others, letters and digits, white space; the end of the text, and where two touch. */
 const [OTHER, WORD, BLANK, END, TOUCH] = [0, 1, 2, 3, 4];
 const FIRST_NAMED = 5;
-/** Stands for a state that is not made yet. */
+/** Placeholder for a state that is not made yet. */
 const UNKNOWN = -1;
 
-/** White space of a folded text behind basic Latin: all other is folded to a space, or left out. */
+/** White space of a folded text after basic Latin: all other white space is folded to a space, or left out. */
 const WIDE_BLANKS = ["\u1680", "\u2028", "\u2029"];
 
 const IS_WORD = /\w/;
@@ -31,11 +31,11 @@ export class PhraseAutomaton {
   readonly fromOther: number;
   readonly #states: readonly PhraseState[];
   readonly #classes = new Uint8Array(0x1_0000);
-  /** By class: the named character, or what stands for the class in a set of characters. */
+  /** By class: the named character, or the representative of the class in a set of characters. */
   readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, "", ANY_WHITE_SPACE];
   /** By class: 1 when its units are letters or digits. */
   readonly #wordClasses = new Uint8Array(128 + FIRST_NAMED);
-  /** By whether a letter or digit is before, and two classes: the state behind these. */
+  /** By whether a letter or digit precedes, and two classes: the state after these. */
   readonly #begins: Int16Array;
   readonly #numbers = new Map<string, number>();
   readonly #members: { readonly states: readonly number[]; readonly before: Before }[] = [];
@@ -169,7 +169,7 @@ export class PhraseAutomaton {
     return next;
   }
 
-  /** All states that can be reached without reading, when the kinds of the characters before and behind are known. */
+  /** All states that can be reached without reading, when the kinds of the characters before and after are known. */
   #reach(states: readonly number[], before: Before, isWord: boolean, isTouch: boolean): ReadonlySet<number> {
     const isLimit = isTouch || before === "touch" || (before === "word") !== isWord;
     const reached = new Set(states);

@@ -1,8 +1,8 @@
 /**
  * Finds personal data: credit card numbers, social security numbers of the USA, e-mail addresses, phone numbers
- * (docs/rules/guardrails.md#personal-data). The labels are looked for in this order, and what one has found is no part of
- * a later match. Each label goes over the text once and looks ahead a bounded number of characters, so the work is linear.
- * Works on a text that arrives in pieces: nothing is decided that later text could change.
+ * (docs/rules/guardrails.md#personal-data). The labels are searched in this order, and text that one has found is not part of a
+ * later match. Each label goes over the text once and looks ahead a bounded number of characters, so the work is linear. Works
+ * on a text that arrives in pieces: nothing is decided that later text could change.
  */
 import { ignorableLength } from "./fold.ts";
 import { type FoundSpans, MAX_GAP } from "./found-spans.ts";
@@ -20,7 +20,7 @@ const MIN_CARD_DIGITS = 13;
 const MAX_CARD_DIGITS = 19;
 const MAX_TOP_LEVEL = 24;
 
-/** Stands for text that an earlier label has found. No label's pattern has it. */
+/** Placeholder for text that an earlier label has found. No label's pattern has it. */
 const TAKEN = 0xffff;
 /** No match starts here; and: that depends on text that is still to come. */
 const NONE = -1;
@@ -174,7 +174,7 @@ export class PiiFinder {
 
   #claim(label: number, start: number, end: number): void {
     this.#found.add(label, this.#seen.startOf(start), this.#seen.endOf(end - 1));
-    // the last label's own look-behind sees the text as it is
+    // the last label's own look-behind sees the unchanged text
     if (label !== PHONE) this.#seen.units.fill(TAKEN, start, end);
   }
 

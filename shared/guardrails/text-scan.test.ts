@@ -69,7 +69,7 @@ describe("prompt injection", () => {
     );
     const glue = fc.constantFrom(" ", " ", " ", " ", "", "\n", "  ");
     const rest = fc.array(fc.tuple(atom, glue, fc.boolean()), { maxLength: 9 });
-    // the phrases in their order, each with little or much behind it
+    // the phrases in order, each followed by little or much text
     const ordered = fc.tuple(
       ...phrases
         .filter((_, at) => at % 2 === 0)

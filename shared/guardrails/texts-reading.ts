@@ -21,7 +21,7 @@ const PAIR_UNITS = 16;
 export interface Scanners {
   readonly pii: boolean;
   readonly keywords: KeywordTrie | null;
-  /** Told the number of a pattern and its place, until it answers true; null: patterns are not looked for. */
+  /** Called with the number of a pattern and its place, until it returns true; null: patterns are not searched. */
   readonly injected: ((pattern: number, start: number, end: number) => boolean) | null;
 }
 

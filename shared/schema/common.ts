@@ -269,7 +269,7 @@ function patchField(field: z.ZodType): z.ZodType {
     .optional();
 }
 
-/** A credential as it is stored: sealed or plain. */
+/** A credential in its stored form: sealed or plain. */
 export const storedSecret = z
   .string({ error: "must be a string or null" })
   .max(8000, "must be at most 8000 characters")

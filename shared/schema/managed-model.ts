@@ -46,7 +46,7 @@ const schedulerWord = freeText(1000).regex(oneWord, ONE_WORD);
 const optionalWord = schedulerWord.nullable().transform((text) => (text === "" ? null : text));
 
 /**
- * A part of a shell script. It is kept as it is, since leading and trailing white space can matter in one. The scheduler
+ * A part of a shell script. It is kept unchanged, because leading and trailing white space can matter in one. The scheduler
  * refuses scripts with carriage returns.
  */
 const scriptText = (max: number) =>
@@ -56,7 +56,7 @@ const scriptText = (max: number) =>
     .refine(isStorable, NOT_STORABLE)
     .refine((text) => !text.includes("\r"), "must not contain carriage returns; end lines with a line feed");
 
-/** A whole script, which names its interpreter; "" is none. */
+/** A whole script, which names its interpreter; "" means no script. */
 const scriptBody = scriptText(SCRIPT_MAX).refine(
   (text) => text === "" || text.startsWith("#!"),
   "must start with #! and an interpreter, such as #!/bin/bash",

@@ -21,7 +21,7 @@ const nodeList = z
   .max(NODES_TEXT_MAX, `must be at most ${NODES_TEXT_MAX} characters`)
   .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces");
 
-/** A replica as it is shown. `endpoint` is the health of its endpoint, which the provisioner's plan needs. */
+/** A replica as shown. `endpoint` is the health of its endpoint, which the provisioner's plan needs. */
 export const modelReplicaSchema = z
   .object({
     ...recordShape(MODEL_REPLICA_FIELDS),

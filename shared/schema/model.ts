@@ -248,7 +248,7 @@ export const updateModelSchema = z
   .refine(areBoundsRight, adaptiveBoundsRule)
   .meta({ id: "UpdateModel" });
 
-/** PATCH /models/{id}: null stands for the default, and clears the credential. */
+/** PATCH /models/{id}: null means the default, and clears the credential. */
 export const patchModelSchema = z
   .object({
     ...orNull(modelFields),

@@ -10,7 +10,7 @@ export function refuseNoUrl(text: string, context: z.core.$RefinementCtx<string>
   if (typeof url === "string") context.addIssue({ code: "custom", message: url });
 }
 
-/** A base address as it is stored: an earlier version accepted every URL. */
+/** A base address in its stored form: an earlier version accepted every URL. */
 export const storedBaseUrl = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
   .superRefine(refuseNoUrl);

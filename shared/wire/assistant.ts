@@ -61,7 +61,7 @@ export interface AssistantProposal {
   readonly parent: string | null;
   readonly parent_id: string | null;
   readonly changes: readonly AssistantChange[];
-  /** True: there is no way back. */
+  /** True: the change cannot be undone. */
   readonly isFinal: boolean;
   readonly expires_at: string;
 }

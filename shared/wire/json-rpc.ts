@@ -53,7 +53,7 @@ export function received(text: string, id: number): Received {
   return receivedIn(parsed(text), id);
 }
 
-/** The same of a message that was parsed; undefined: it is no JSON. */
+/** The same for a parsed message; undefined: it is not JSON. */
 export function receivedIn(value: unknown, id: number): Received {
   const answers: string[] = [];
   for (const message of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {

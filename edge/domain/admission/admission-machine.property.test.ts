@@ -1,7 +1,7 @@
 /**
- * A Cell's admission with the real scheduler and the real budgets, under any order of messages, each of them once, twice or late:
- * requests that are asked for, move to another model, are ended, given up and taken back, isolates that are quiet, changes of records and of the cap, and
- * late answers of the budget object. Every step of a request that the table of states lacks throws.
+ * A Cell's admission with the real scheduler and the real budgets, under any order of messages, each of them once, twice or
+ * late: requests that ask, move to another model, are ended, given up and taken back, isolates that are quiet, changes of
+ * records and of the cap, and late answers of the budget object. Every step of a request that the table of states lacks throws.
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";

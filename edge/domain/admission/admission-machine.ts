@@ -57,9 +57,9 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /**
-   * Enters a request, or one that was stale or given up. One that is asked for again while it has its place, or its answer,
-   * keeps it. Only a new one, or one that moves to another model, is refused because the queue is full. Null: it has ended, and
-   * nobody waits for an answer.
+   * Enters a request, or one that was stale or given up. One that asks again while it has its place, or its answer, keeps it.
+   * Only a new one, or one that moves to another model, is refused because the queue is full. Null: it has ended, and nobody
+   * waits for an answer.
    */
   ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
     const known = this.#entries.get(request.requestId);

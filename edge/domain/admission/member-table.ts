@@ -53,7 +53,7 @@ interface KeptRow {
   readonly settlement: Settlement;
   /** It is the row of a request that asked for no slot, and was not sent before. */
   readonly isRecord: boolean;
-  /** Its request hands it in with a call of its own. */
+  /** Its request hands it in with a separate call. */
   readonly isUnderWay: boolean;
   readonly saved: PromiseWithResolvers<void>;
 }

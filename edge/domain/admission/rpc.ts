@@ -93,9 +93,9 @@ export type Decision =
   | { readonly verdict: "refused"; readonly refusal: Refusal };
 
 /**
- * Some record is older than the newest that the Cell knows: drop these items, read again, send the admission request once
- * more (docs/rules/freshness.md#revisions). Without items only time has passed, and the request is to be judged again. A
- * request that waited keeps its place until then.
+ * Some record is older than the newest that the Cell knows: drop these items, read again, send the admission request once more
+ * (docs/rules/freshness.md#revisions). Without items only time has passed, and the request must be judged again. A request that
+ * waited keeps its place until then.
  */
 export interface Stale {
   readonly verdict: "stale";

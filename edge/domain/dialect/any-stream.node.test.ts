@@ -1,6 +1,6 @@
 /**
- * Streams as careless servers write them, translated and read by the official clients (docs/rules/dialects.md#streams): a client
- * gets the whole answer, or the error event; never an error of its own.
+ * Streams as careless servers write them, translated and read by the official clients (docs/rules/dialects.md#streams): a
+ * client gets the whole answer, or the error event; never an error of its own code.
  */
 import Anthropic from "@anthropic-ai/sdk";
 import fc from "fast-check";

@@ -52,7 +52,7 @@ export interface ModelState {
   queued: number;
   /** One head of every tenant that waits for it. */
   readonly heads: Set<Head>;
-  /** It was full while requests waited for it, and some still wait: its heads compete at a bottleneck of their own. */
+  /** It was full while requests waited for it, and some still wait: its heads compete at a separate bottleneck. */
   isBottleneck: boolean;
   /** How often it became a bottleneck. */
   bottleneckPeriods: number;

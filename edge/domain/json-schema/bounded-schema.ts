@@ -139,7 +139,7 @@ class Copy {
   root(schema: unknown): BoundedSchema {
     const root = jsonObjectOf(schema);
     if (root === null) throw new NotCompilable("a schema is an object");
-    // The name of the whole schema is not needed: every reference begins with #.
+    // The name of the whole schema is not needed: every reference starts with #.
     const { $id: _, ...unnamed } = root;
     return this.#schema(unnamed, 0, 0);
   }

@@ -1,7 +1,7 @@
 /**
- * The events of a streamed answer as guardrails read them: which texts continue a text of earlier events, and which
- * texts an event ends. Knows chat and text completions (`choices`), the events of the Responses API and of Anthropic's
- * messages, and takes any other event without a `type` for a piece of what came before it.
+ * The events of a streamed answer as guardrails read them: which texts continue a text of earlier events, and which texts an
+ * event ends. Knows chat and text completions (`choices`), the events of the Responses API and of Anthropic's messages, and
+ * takes any other event without a `type` for a piece of the text before it.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";

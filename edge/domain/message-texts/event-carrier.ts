@@ -76,7 +76,7 @@ export class EventCarrier {
   }
 }
 
-/** A copy of a document with this in place of each of its texts that go on. */
+/** A copy of a document with this in place of each of its continuing texts. */
 function withTexts(value: unknown, text: string): unknown {
   const copy: unknown = JSON.parse(JSON.stringify(value));
   for (const { holder, name, ofValue, alone } of atOnce(answerParts(copy)).texts)

@@ -1,6 +1,6 @@
 /**
- * Redaction of a streamed answer. Each text of an answer - content, reasoning and arguments of every choice - is a stream of
- * its own; text that may still become a match is held back and comes with a later event, at the latest right before the event
+ * Redaction of a streamed answer. Each text of an answer - content, reasoning and arguments of every choice - is a separate
+ * stream; text that may still become a match is held back and comes with a later event, at the latest right before the event
  * that ends the text (docs/rules/guardrails.md#actions). An event without changes or held-back text passes byte for byte. The
  * tokens that upstreams list beside a text (`logprobs`) are left out, because they would show it.
  */

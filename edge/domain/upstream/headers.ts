@@ -23,7 +23,7 @@ const DROPPED_PATTERN = new RegExp(
     "^x-(?:auth|authentik|webauth|consumer|ssl-client)-|^x-ms-client-principal|^x-amzn-oidc-|(?:^|-)client-(?:ip$|cert)",
     // credentials of any server
     "(?:^|-)(?:(?:api|access|account|subscription|virtual|modal)-?key|jwt-assertion|authorization|auth|token|secret|credentials?)$",
-    // these name what a request may not choose, whoever reads them: a model, an account, a place
+    // these name choices that a request must not make, for any reader: a model, an account, a place
     `^x-(?:.+-)?(?:${WORDS})(?:-|$)|(?:^|-)(?:${WORDS})(?:-?id|-name)?$`,
     // of one kind of server each: Google, Azure, Amazon, KubeAI, Envoy AI Gateway, NVIDIA, Hugging Face
     "^x-vertex-ai-|^azureml-|^x-amz-|^x-amzn-(?:sagemaker|bedrock)-|^x-label-selector$|^x-ai-eg-|^nvcf-|^x-hf-bill-",

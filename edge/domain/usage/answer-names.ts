@@ -26,7 +26,7 @@ export const Name = {
   Echo: 16,
   FinishReason: 17,
   StopReason: 18,
-  /** Types, not names: of an event whose `delta` is audio, of an event before the answer, of an event at its end. */
+  /** Types, not names: an event whose `delta` is audio, an event before the answer, an event at its end. */
   Sound: 19,
   Begun: 20,
   Last: 21,
@@ -45,7 +45,7 @@ export const Name = {
   Container: 30,
   /** The report of SGLang. */
   MetaInfo: 31,
-  /** Reasoning once more, with texts of its own; of these a summary. */
+  /** Reasoning once more, with its own texts; of these a summary. */
   ReasoningDetails: 32,
   Summary: 33,
   /** The start of a part of an Anthropic message. */

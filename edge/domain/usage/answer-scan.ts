@@ -166,7 +166,7 @@ export class AnswerScan {
     return this.#type === Name.Last || this.#type === Name.Failed || this.#finish || (reported && this.#noChoice);
   }
 
-  /** The document has ended; what comes next is another one. */
+  /** The document has ended; the next bytes are another one. */
   end(): void {
     this.other.end();
     this.#past = this.progress();

@@ -134,8 +134,8 @@ function withoutReport(answered: BilledAnswer | null): BilledAnswer | null {
 }
 
 /**
- * Seconds of audio that are reserved before its length is known, and owed when it is never reported: upstreams tell it only when
- * they have read it, and not in every format.
+ * Seconds of audio that are reserved before its length is known, and owed when it is never reported: upstreams report it only
+ * after reading the audio, and not for every format.
  */
 const RESERVED_SECONDS = 60;
 

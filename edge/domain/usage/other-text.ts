@@ -1,6 +1,6 @@
 /**
  * The least that an answer of no known form contains (docs/rules/settlement-and-rows.md#what-was-seen): its texts, at any
- * place, and the token ids in its lists. Texts count by their bytes, so that nothing has to be decoded.
+ * place, and the token ids in its lists. Texts count by their bytes, so that nothing must be decoded.
  */
 import { COMMA, SPACE } from "../../../shared/wire/ascii.ts";
 import { isOfNumbers } from "../../../shared/wire/json-skip.ts";

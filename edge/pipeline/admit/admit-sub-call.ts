@@ -12,7 +12,7 @@ import { usageRowOf } from "../call/report/usage-row.ts";
 import { type AdmittedRequest, admissionMessage } from "./admit.ts";
 
 /**
- * The sub-call with its permit. `requests`: how many of the requests of a minute it takes at its end. Throws the failure of 503
+ * The sub-call with its permit. `requests`: how many requests per minute it counts as when it ends. Throws the failure of 503
  * `scheduler_unavailable`.
  */
 export async function admitSubCall(call: Call, request: Prepared, requests = 0): Promise<AdmittedRequest> {

@@ -107,7 +107,7 @@ export class OnceLatch {
   }
 }
 
-/** A line of a batch as it is called. */
+/** A line of a batch in the form of its call. */
 export interface CalledLine {
   readonly requestId: string;
   /** The hash of the key as which it runs. */

@@ -65,8 +65,8 @@ export function isBlocking({ action }: Guards, scanner: Scanner): boolean {
 }
 
 /**
- * Whether a request is examined when it has its slot and its reservations: before that, nothing may be done for it that takes
- * long or costs, as a guard model does (docs/rules/guardrails.md#when). A form is read to its end for that.
+ * Whether a request is examined when it has its slot and its reservations: before that, no slow or costly work may be done for
+ * it, such as a guard model (docs/rules/guardrails.md#when). A form is read to its end for that.
  */
 export function isExaminedLate({ principal, parsed, guarded }: Prepared): boolean {
   const guards = guardsOf(principal.tenant, "input");

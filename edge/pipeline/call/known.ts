@@ -191,7 +191,7 @@ interface GuardedInput {
   readonly given: OutgoingBody;
   /**
    * Examines the request in parallel; only the first call counts. A guard model is called only for an `admitted` one: its use
-   * has to be within the budgets. Null: nothing is examined then.
+   * must be within the budgets. Null: nothing is examined then.
    */
   readonly beside: ((of: "admitted" | "refused" | "cached") => void) | null;
 }

@@ -5,7 +5,7 @@ import { watchParent } from "./watch-parent.ts";
 
 /** The part to run, and the messages about it. */
 interface Foreground<T> {
-  /** `unwanted` aborts when the start is to be given up. */
+  /** `unwanted` aborts when the start is given up. */
   readonly start: (unwanted: AbortSignal) => Promise<T>;
   readonly ready: (running: T) => void;
   readonly stopped: () => void;

@@ -49,7 +49,7 @@ export interface Starting {
 
 /** The observer of a start. */
 interface StartWatch {
-  /** Aborts when the start is to be given up. */
+  /** Aborts when the start is given up. */
   readonly unwanted?: AbortSignal | undefined;
   /** Called every few seconds with the part that the start waits for. */
   readonly log: (line: string) => void;

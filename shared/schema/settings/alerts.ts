@@ -36,7 +36,7 @@ const emailFields = {
 
 const emailValue = z.object({ ...emailFields, smtp_password: z.string().nullable() });
 
-/** A channel as it is stored, with a sealed URL. Kinds that this version does not know are kept. */
+/** A channel in its stored form, with a sealed URL. Kinds that this version does not know are kept. */
 const channelValueSchema = z.object({
   name: channelName,
   type: z.enum(CHANNEL_TYPES),

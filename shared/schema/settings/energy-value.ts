@@ -9,7 +9,7 @@ import { storedBaseUrl } from "../upstream.ts";
 /** Power usage effectiveness. */
 export const pueField = z.number({ error: "must be a number above 0" }).gt(0, "must be a number above 0");
 
-/** The setting `energy`, as it is stored and as the cells read it. */
+/** The setting `energy`, in the form that is stored and that the cells read. */
 export const energyValueSchema = z.object({
   enabled: flag.default(false),
   prometheus_url: storedBaseUrl.default(""),

@@ -166,7 +166,7 @@ export class GrantedLeases {
     return pools;
   }
 
-  /** The Cells of leases that were lost at or before `atMs` and about which the ledger has not been asked, as far as they are known. */
+  /** The Cells of leases that were lost at or before `atMs` and that the ledger has not been asked about, if they are known. */
   lostCells(atMs: number): readonly string[] {
     const isLost = ({ lostAtMs }: GrantedLease): boolean => lostAtMs !== null && lostAtMs <= atMs;
     const lives = this.#lives.filter(({ cell, leases }) => cell !== UNKNOWN_CELL && [...leases.values()].some(isLost));

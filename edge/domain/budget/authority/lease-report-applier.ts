@@ -23,7 +23,7 @@ import type { GrantedLease } from "./stored.ts";
 
 /** The changes that a report brings. */
 interface LeaseChange {
-  /** What comes back to the buckets. */
+  /** The amount that returns to the buckets. */
   readonly gains: RateGains;
   /** The amounts to charge. */
   readonly charges: UsedLine[];

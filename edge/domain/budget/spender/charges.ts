@@ -1,6 +1,6 @@
 /**
- * Charges requests that end: to the lease from which they drew, to a lease of their own when their end may be reported twice,
- * or to a lease without an amount when they drew nothing. Times are of the Cell's MonotonicClock.
+ * Charges requests that end: to the lease from which they drew, to a separate lease when their end may be reported twice, or to
+ * a lease without an amount when they drew nothing. Times are of the Cell's MonotonicClock.
  */
 import { type ActualUsage, amountsUsed, isNothing, minus, NO_AMOUNTS } from "../amounts.ts";
 import { countedBy, needsLease, poolOf } from "../limits.ts";
@@ -55,7 +55,7 @@ export class Charges {
     this.#charge(lease, { limits, tags, need }, used, nowMs);
   }
 
-  /** Ends a request in a lease of its own, because its end may be reported twice. */
+  /** Ends a request in a separate lease, because its end may be reported twice. */
   #endOwn(
     { requestId, limits, tags, need }: LeaseWaiter,
     drawnFrom: HeldLease | null,

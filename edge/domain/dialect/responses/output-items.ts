@@ -1,6 +1,6 @@
 /**
- * The items of an answer of the Responses API, and the events that tell of them. Texts and reasoning are open one at a time;
- * calls of tools stay open to the end, because their pieces may interleave.
+ * The items of an answer of the Responses API, and their events. Texts and reasoning are open one at a time; calls of tools
+ * stay open to the end, because their pieces may interleave.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";

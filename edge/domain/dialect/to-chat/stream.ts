@@ -168,7 +168,7 @@ export class ChatStream {
   }
 }
 
-/** A number that cannot be stays one, so that the end does not tell of an earlier one. */
+/** An implausible number is kept, so that the end does not report an earlier one. */
 function countsOf({ service_tier: tier, output_tokens_details: details, ...counts }: JsonObject): JsonObject {
   const told = COUNTS.filter((name) => counts[name] !== undefined && counts[name] !== null);
   return {

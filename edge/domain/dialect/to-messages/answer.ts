@@ -63,7 +63,7 @@ export function messageHead({ id, model }: JsonObject): JsonObject {
   return { id: headText(id), type: "message", role: "assistant", model: headText(model) };
 }
 
-/** Whether a chunk is one of the answer: some servers first tell of the prompt, without an id. */
+/** Whether a chunk belongs to the answer: some servers first report on the prompt, without an id. */
 export function isBegun({ id, choices }: JsonObject): boolean {
   return textOf(id) !== "" || elementsOf(choices).length > 0;
 }

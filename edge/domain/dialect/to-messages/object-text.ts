@@ -25,7 +25,7 @@ export class ObjectText {
   /** The closing brackets of what is open, the innermost last. */
   readonly #ends: ("}" | "]")[] = [];
   #next: Next = "value";
-  /** What comes after the string that is open; null: none is. */
+  /** The token after the open string; null: none is open. */
   #afterString: "colon" | "comma" | null = null;
   /** A number, a word or an escape that may not be complete. */
   #rest = "";
