@@ -1,4 +1,8 @@
-/** Which tenants were given an object of an upstream (docs/rules/routes.md#objects-of-upstreams). */
+/**
+ * Which tenants were given an object of an upstream (docs/rules/routes.md#objects-of-upstreams).
+ *
+ * @module-tag check
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Listening } from "../../infra/local/http/listen.ts";
 import { type Backend, RedisUnavailable } from "../../infra/local/redis/backend.ts";

@@ -1,6 +1,8 @@
 /**
  * Streams as careless servers write them, translated and read by the official clients (docs/rules/dialects.md#streams): a
  * client gets the whole answer, or the error event; never an error of its own code.
+ *
+ * @module-tag check
  */
 import Anthropic from "@anthropic-ai/sdk";
 import fc from "fast-check";

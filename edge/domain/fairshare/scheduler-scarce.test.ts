@@ -1,4 +1,8 @@
-/** Thousands of tenants that wait for models which are all full: a decision examines models, not tenants. */
+/**
+ * Thousands of tenants that wait for models which are all full: a decision examines models, not tenants.
+ *
+ * @module-tag check
+ */
 import { describe, expect, it } from "vitest";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";

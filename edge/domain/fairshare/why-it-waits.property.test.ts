@@ -1,6 +1,8 @@
 /**
  * The reason that a queue is shown with is true (docs/rules/fairshare.md#why-a-request-waits): on random traces, each
  * reason is held to the counts of the trace, and is lifted on a scheduler that has the same past.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -2,6 +2,8 @@
  * The output of redaction for an event, and the data gathered from it, is bounded by the event
  * (docs/rules/guardrails.md#actions): nothing that the event contains once is repeated with each of its texts. Bytes and units
  * are counted, never time.
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";

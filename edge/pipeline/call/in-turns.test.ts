@@ -1,4 +1,8 @@
-/** Work in turns, and that no reader of a body does much between two of its steps (docs/rules/request-bodies.md#work). */
+/**
+ * Work in turns, and that no reader of a body does much between two of its steps (docs/rules/request-bodies.md#work).
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";

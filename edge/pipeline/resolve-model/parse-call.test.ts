@@ -4,6 +4,7 @@ import { atOnce } from "../../../shared/steps.ts";
 import { callerOf, refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
+import { mainRows } from "../../../test/harness/main-rows.ts";
 import { NO_EDITS, type ParsedCall } from "../call/known.ts";
 import { parseCall } from "./parse-call.ts";
 
@@ -128,7 +129,7 @@ describe("the memory of a large body", () => {
     expect(world.memory.bodyMemory.usedBytes).toBe(0);
   });
 
-  it.each([
+  mainRows(1)([
     ["short messages", messages(80_000), 3],
     ["more values than the memory of all", `{"model":"tiny","x":[${"[],".repeat(800_000)}[]]}`, 9],
   ])(
