@@ -1,6 +1,6 @@
 /**
- * The lines of what is neither an event stream nor a JSON document. Clients that read line by line find JSON in them, also
- * behind blanks, a record separator or a field name that no event has (docs/rules/guardrails.md#failures).
+ * The lines of a body that is neither an event stream nor a JSON document. Clients that read line by line find JSON in them,
+ * also after blanks, a record separator or a field name that no event has (docs/rules/guardrails.md#failures).
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
@@ -9,7 +9,7 @@ import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 const LINE_UNITS = 16;
 /** The same for one that only looks like JSON: the engine makes an error of it. */
 const UNREAD_UNITS = 64;
-/** After so many of them nothing is taken for JSON any more, and the text counts as unread. */
+/** After so many of them nothing more is taken for JSON, and the text counts as unread. */
 const UNREAD_MAX = 1_024;
 const LINE = /[^\r\n]*[\r\n]+|[^\r\n]+/g;
 const BLANKS = /^[\s\p{Cc}]+/u;
@@ -20,7 +20,7 @@ export interface JsonLine {
   readonly lead: string;
   readonly json: string;
   readonly value: object;
-  /** The blanks and line breaks behind it. */
+  /** The blanks and line breaks after it. */
   readonly tail: string;
 }
 
@@ -32,8 +32,8 @@ interface LineTaker {
 }
 
 /**
- * Reads a text; its lines that are no JSON are given together, as far as they stand together. Returns whether it has both kinds:
- * then clients may show the whole as it stands.
+ * Reads a text; adjacent lines that are not JSON are passed on together. Returns whether it has both kinds: then clients may
+ * show the whole text unchanged.
  */
 export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
   let unread = 0;

@@ -22,7 +22,7 @@ const MEDIA = /(?:image|img|audio|video|mask|wav)s?(?:ur[il]|path|data)?s?\d*$|^
 const IN_MEDIUM: ReadonlySet<string> = new Set(["url", "uri", "path"]);
 const WITH_MEDIUM = /audio|image|video|file|mask|^(?:|source|contents?|messages|input)$/;
 
-/** Texts that a model reads, words and names that a client chooses: they may begin like a place. */
+/** Texts that a model reads, and words and names that a client chooses: they may start like a place. */
 const TEXTS: ReadonlySet<string> = new Set(
   "abstract answer answers arguments assistant badwords begin bias body cachesalt caption choice choices chunk chunks code command commands comment const content contents context contexts corpus currenturl default description diff document documents documenttitle ebnf end enum error expected function grammar guidedchoice guidedgrammar guidedregex hotwords hypothesis input inputprefix inputs inputsuffix instruction instructions items keyword keywords line lines logs lyrics message messages model note output outputs parts passage passages patch pattern preamble prediction prefix queries query question questions quote quotes reason reasoning reasoningcontent refusal reply response responses result results role safetyidentifier sentence sentences snippet stderr stdout stop stopsequences stopstrings string strings suffix summary system systeminstruction tag tags template thinking thought title token tokens transcript transcription triggers type user value".split(
     " ",
@@ -33,7 +33,7 @@ const LIKE_TEXTS =
 
 /** Longest start of a text that is looked at, in bytes: every character of a scheme may be escaped. */
 const START_BYTES = 128;
-/** The first bytes of a text with such a scheme, as characters: escaped or not, after blanks of any kind. */
+/** The first bytes of a text with such a scheme, as characters: escaped or not, after any kind of blanks. */
 const WORTH_BYTES = 5;
 const WORTH = /^(?:[\\\s\u0080-\u00ff]|file:|gs:|s3:|[fgs].*\\)/i;
 /** What parsers of URLs drop: at the start, and anywhere. */
@@ -46,17 +46,17 @@ const OWN_URL = /^(?:file|gs|s3):[/\\%]/i;
 const OWN_LENGTH = "file:/".length;
 /** A path of the upstream's disk: from its root, a home, or upwards. */
 const PATH = /^(?:[/\\~.]|[^:]*[/\\]\.\.[/\\])/;
-/** What begins like a URL with a scheme. */
+/** A text that starts like a URL with a scheme. */
 const URL_LIKE = /^[^:/\\]*:/;
-/** Nobody opens a longer path, in bytes, unless it is shorter without the slashes that mean nothing. */
+/** Nobody opens a longer path, in bytes, unless it is shorter without redundant slashes. */
 const PATH_MAX_BYTES = 4_096;
 /** Bytes that are read at once, and those that take a unit. */
 const READ_BYTES = 16 * 1024;
 const BYTES_PER_UNIT = 64;
 const decoder = new TextDecoder();
-/** Bytes in base64, which may begin with a slash. */
+/** Bytes in base64, which may start with a slash. */
 const BASE64 = /^[\w+/=-]*$/;
-/** JPEG, BMP and TIFF: no path begins so. */
+/** JPEG, BMP and TIFF: no path starts like this. */
 const IMAGE_BYTES = /^(?:\/9j\/|Qk|SUkq|TU0A)/;
 /** A path without a dot is not so long. */
 const BASE64_MIN = 512;
@@ -64,12 +64,12 @@ const BASE64_MIN = 512;
 const MORE_SLASHES = /\/{2,}/g;
 
 /**
- * What a text with a name may be: the `path` of a file, another `place` of one or its bytes, a `setting`, which may be a URL;
- * null: a text for a model, or a name of the client's own.
+ * The meanings of a text with a name: the `path` of a file, another `place` of one or its bytes, a `setting`, which may be a
+ * URL; null: a text for a model, or a name chosen by the client.
  */
 export type PlaceUse = "path" | "place" | "setting" | null;
 
-/** `above`: the name of what the text is a member of. Both are folded ({@link foldedName}). */
+/** `above`: the name of the member that contains the text. Both are folded ({@link foldedName}). */
 export function placeUse(name: string, above: string): PlaceUse {
   if (TEXTS.has(name)) return null;
   const known = name.replaceAll(/[\s_-]/g, "");

@@ -1,6 +1,6 @@
 /**
- * What is known of the way to a string of a body that may name objects of its upstream: found out once for each name, and for
- * each element that is an object or a list, not for each string below it.
+ * What is known about the path to a string of a body that may name objects of its upstream. It is computed once for each name,
+ * and for each element that is an object or a list, not for each string below.
  */
 import type { Way } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
@@ -8,8 +8,8 @@ import { type PlaceUse, placeUse } from "./file-places.ts";
 import { isHolder } from "./steering-fields.ts";
 
 /**
- * The id that vLLM and SGLang give to the answer of this request, or what a server makes it of: with that of another answer it would
- * take its place.
+ * The id that vLLM and SGLang give to the answer of this request, or that a server derives it from: the id of another answer
+ * would replace that answer.
  */
 export const CHOSEN: ReadonlySet<string> = new Set(["request_id", "rid"]);
 /** Fields whose text, or list of texts, is an id; also without underscores, as JSON of protocol buffers may write them. */
@@ -40,13 +40,13 @@ export const IDS: ReadonlyMap<string, string> = new Map(
 );
 /** Fields whose object has the id as its `id`. */
 const OBJECTS: ReadonlySet<string> = new Set(["conversation", "container", "prompt", "audio"]);
-/** What is the client's own, with all that is in it. */
+/** The client's own data, with everything in it. */
 export const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema", "arguments"]);
 /** Members of items of `input` that say which files and results an answer rests on. */
 const CITED: ReadonlySet<string> = new Set(["annotations", "results"]);
-/** What has such parameters is a tool, or a call of one. */
+/** An object with such parameters is a tool, or a call of one. */
 const TOOL = /^(?:tool|function)/;
-/** Data of the client's own in which a text may begin like the place of a file. */
+/** Data of the client's own in which a text may start like the place of a file. */
 const OWN_PLACES: ReadonlySet<string> = new Set(
   "args input_examples json_schema guided_json json structured_outputs structural_tag chat_template_kwargs attributes structured_content action operation citations annotations examples properties client_metadata tool_results"
     .split(" ")
@@ -58,7 +58,7 @@ const VARIABLES = "variables";
 /** Nearly every name, which needs no folding. */
 const FOLDED = /^[a-z_]{1,64}$/;
 
-/** What is known of a body; `readsDocuments`: its upstream may read media in its `documents`. */
+/** Known facts of a body; `readsDocuments`: its upstream may read media in its `documents`. */
 export function wayOf(readsDocuments: boolean): Way<KnownWay> {
   let nth = 0;
   return {
@@ -71,7 +71,7 @@ export function wayOf(readsDocuments: boolean): Way<KnownWay> {
 }
 
 export class KnownWay {
-  /** Tells it from all others of its body; the same whenever the body is read. */
+  /** Distinguishes it from all others of its body; the same whenever the body is read. */
   readonly nth: number;
   readonly up: KnownWay | null;
   readonly length: number;
@@ -89,10 +89,10 @@ export class KnownWay {
   readonly ofItem: KnownWay | null;
   /** In what an earlier answer cites, which comes back with it: no server looks that up. */
   readonly isCited: boolean;
-  /** What the `type` in it says; "" if that is given twice. */
+  /** The `type` in it; "" if it occurs twice. */
   label: string | null = null;
   readonly #isOfRequest: boolean;
-  /** What is in it is of the request, too. */
+  /** Its contents belong to the request, too. */
   readonly #holds: boolean;
   readonly isInTool: boolean;
   readonly hasOwnPlaces: boolean;
@@ -126,7 +126,7 @@ export class KnownWay {
     return this.isInput && (this.length === 1 || (this.length === 2 && this.isElement));
   }
 
-  /** The field that a text at this place is an id of; `input` for items, null for none. */
+  /** The field that a text at this place is an id of; `input` for items, or null. */
   get field(): string | null {
     const { name, above, isOwnData, isCited } = this.leaf;
     if (name !== "id") {
@@ -137,14 +137,14 @@ export class KnownWay {
     return OBJECTS.has(above) ? above : this.isInput ? "input" : null;
   }
 
-  /** What a text at this place may be as the place of a file. */
+  /** The meaning of a text at this place as the place of a file. */
   get use(): PlaceUse {
     const { leaf } = this;
     leaf.#use = leaf.#use === undefined ? leaf.#placeUse() : leaf.#use;
     return leaf.#use;
   }
 
-  /** Whether what is found there is a text for a model, or says where such a text is from. */
+  /** Whether the string there is a text for a model, or says where such a text comes from. */
   get isText(): boolean {
     const { name, up } = this.leaf;
     if (name === "source") return up?.label === "search_result";
@@ -159,7 +159,7 @@ export class KnownWay {
   }
 
   #makesOwn({ name, isElement }: KnownWay): boolean {
-    // a JSON schema has no such names of its own; an object as `input` of an item has the arguments of a tool
+    // a JSON schema has no such names; an object as `input` of an item holds the arguments of a tool
     if (this.name === "parameters") return this.isInTool && !IDS.has(name) && !OBJECTS.has(name);
     return OWN_DATA.has(this.name) || (this.name === "input" && this.length > 1 && !isElement);
   }

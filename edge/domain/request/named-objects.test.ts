@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { isObjectField, namedObjects } from "./named-objects.ts";
 
-/** The ids that are looked up, and those of items that come with their content. */
+/** The ids that are looked up, and the ids of items that come with their content. */
 function namedBy(body: string | object, { most = 100, readsDocuments = true } = {}): object | null {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const found = atOnce(namedObjects([new TextEncoder().encode(text)], most, readsDocuments));

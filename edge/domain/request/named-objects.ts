@@ -1,7 +1,7 @@
 /**
  * The objects of an upstream's account that a body names: earlier answers and their items, conversations, containers, files,
- * vector stores, skills (docs/rules/routes.md#objects-of-upstreams). Names are read in the client's own bytes, wherever they
- * stand and however often, because servers differ in which of two equal names they use; data that is the client's own
+ * vector stores, skills (docs/rules/routes.md#objects-of-upstreams). Names are read in the client's own bytes, at every place
+ * and every time they occur, because servers differ in which of two equal names they use; data that is the client's own
  * (metadata, JSON schemas, arguments of tools) names no object.
  */
 import type { Steps } from "../../../shared/steps.ts";
@@ -20,7 +20,7 @@ interface NamedObject {
 }
 
 const ANSWER_PREFIX = "resp_";
-/** The types of items that an upstream looks up by their id when they come without what they contain. */
+/** The types of items that an upstream looks up by their id if they come without their content. */
 const LOOKED_UP: ReadonlySet<string | undefined> = new Set([
   undefined,
   "message",
@@ -90,7 +90,7 @@ function* isPlace(document: BytePieces, { use }: KnownWay, span: Span): Steps<bo
   return isOwnPlaceAt(document, use, span) ?? (yield* hasDotAt(document, span));
 }
 
-/** Those of the items that their upstream looks up, or may: of two equal names nobody knows which one counts. */
+/** Those of the items that their upstream looks up, or may look up: it is unknown which of two equal names counts. */
 function* lookedUpItems(
   pieces: readonly Uint8Array[],
   document: BytePieces,
@@ -137,7 +137,7 @@ export function isObjectField(name: string): boolean {
   return !OWN_DATA.has(first) && [first, ...rest].some((step) => IDS.has(step));
 }
 
-/** What the text of a form's field may be as the place of a file, which must be none of the upstream's own. */
+/** The meaning of a form field's text as the place of a file, which must not be one of the upstream's own. */
 export function placeUseOfField(name: string): PlaceUse {
   return OWN_DATA.has(stepsOf(foldedName(name))[0] ?? "") ? null : fieldPlaceUse(name);
 }

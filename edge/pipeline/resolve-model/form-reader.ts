@@ -24,7 +24,7 @@ import { printable } from "../../domain/wire/text/printable.ts";
 import type { PulledBody } from "./decoded-source.ts";
 import { fieldError } from "./field-error.ts";
 
-/** Stands where the value of `model` stood. */
+/** Marks the place of the value of `model`. */
 export const MODEL_PLACEHOLDER = Symbol("model");
 
 type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
@@ -42,15 +42,15 @@ const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session
 
 export class FormReader {
   /**
-   * The fields that were read so far. Of a name that comes twice the last value counts; a value that is not UTF-8 is
-   * left out. `n` is the number of images under whatever name: once it has come, no other can follow.
+   * The fields that were read so far. If a name comes twice, the last value counts; a value that is not UTF-8 is left out. `n`
+   * is the number of images, under any of its names: once it has come, no other can follow.
    */
   readonly fields: Record<string, unknown> = {};
-  /** The values that guardrails examine so far, each a segment of its own. */
+  /** The values that guardrails examine so far, each in its own segment. */
   readonly prompts: GrowingBytes[] = [];
   /** The part of each. */
   readonly promptParts: FormPart[] = [];
-  /** What was read and not yet sent, in order; the last segment may still grow. */
+  /** Read and unsent bytes, in order; the last segment may still grow. */
   readonly segments: FormSegment[] = [];
   readonly source: PulledBody;
   readonly #scan: FormScan;
@@ -60,7 +60,7 @@ export class FormReader {
   /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
-  /** What its text may be as the place of a file. */
+  /** The meaning of its text as the place of a file. */
   #placeUse: PlaceUse = null;
   #hasDot = false;
   #value: GrowingBytes | null = null;
@@ -68,8 +68,8 @@ export class FormReader {
   #modelBytes: number | null = null;
 
   /**
-   * `deciding`: the fields of the form that admission and billing rest on (client-fields.ts); `namesObjects`: whether it may
-   * name objects of its upstream, which are nobody's; `passed`: steering fields that it may have.
+   * `deciding`: the fields of the form that admission and billing depend on (client-fields.ts); `namesObjects`: whether it may
+   * name objects of its upstream that nobody owns; `passed`: steering fields that it may have.
    */
   constructor(
     source: PulledBody,
