@@ -6,6 +6,7 @@
 import type { Steps } from "../../../shared/steps.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { type AnswerParts, type AnswerText, answerParts, isDelta } from "./answer-texts.ts";
+import { OTHER_ENDS } from "./loose-lines.ts";
 
 /** Longer types of events, and ids of items, are compared up to here. */
 const ID_MAX = 256;
@@ -32,8 +33,8 @@ interface AnswerEvent {
   readonly stray: string;
 }
 
-/** A comment, or a field other than the data. */
-export const EVENT_FIELD = /^(?::|(?:event|id|retry)(?::|$))/;
+/** A comment, or a field other than the data, as clients take them for nothing else: one short line, and a name without blanks. */
+export const EVENT_FIELD = new RegExp(`^(?:(?:|id|retry)(?::[^${OTHER_ENDS}]{0,256})?|event(?:: ?[\\w.:/-]{0,256})?)$`);
 
 /** Reads the bytes of one event, with or without its blank line. */
 export function* readEvent(bytes: Uint8Array): Steps<AnswerEvent> {

@@ -67,6 +67,8 @@ export class CollectedTexts implements ResponseTransform {
     const { data, value, stray } = yield* readEvent(event);
     if (stray !== "") yield* this.#addData(stray, yield* parsedInSteps(stray));
     if (data !== null && data.trim() !== "[DONE]") yield* this.#addData(data, value);
+    // some clients read each line of the data
+    if (value !== undefined && data?.includes("\n") === true) yield* this.#addLines(data, true);
     return NOTHING;
   }
 
@@ -153,8 +155,11 @@ export class CollectedTexts implements ResponseTransform {
     for (const part of (yield* startedTexts(value)) ?? [value]) yield* this.#addParts(part);
   }
 
-  /** Adds lines of JSON like events, others as texts, also with their escapes undone, and a mixture of them as it stands, too. */
-  *#addLines(text: string): Steps<void> {
+  /**
+   * Adds lines of JSON like events. Unless `isRead`, adds the others as texts, also with their escapes undone, and a mixture of
+   * both as it stands, too.
+   */
+  *#addLines(text: string, isRead = false): Steps<void> {
     const [addJson, addText] = [this.#addData.bind(this), this.#addAlone.bind(this)];
     const fail = (): void => {
       this.#plain = false;
@@ -163,11 +168,12 @@ export class CollectedTexts implements ResponseTransform {
       json: ({ json, value }) => addJson(json, value),
       *text(given, isUnread) {
         yield TEXT_UNITS;
+        if (isRead) return;
         if (isUnread) fail();
         addText(given, true);
       },
     });
-    if (isMixed) this.#addAlone(text, false);
+    if (isMixed && !isRead) this.#addAlone(text, false);
   }
 
   /** Adds a text that no later piece continues. */

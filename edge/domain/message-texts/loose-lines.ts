@@ -12,6 +12,9 @@ const UNREAD_UNITS = 64;
 /** After so many of them nothing more is taken for JSON, and the text counts as unread. */
 const UNREAD_MAX = 1_024;
 const LINE = /[^\r\n]*[\r\n]+|[^\r\n]+/g;
+/** What some readers, such as Python's, take for the end of a line, too. */
+export const OTHER_ENDS = String.raw`\v\f\x1c-\x1e\x85\u2028\u2029`;
+const OTHER_LINE = new RegExp(`[^${OTHER_ENDS}]*[${OTHER_ENDS}]+|[^${OTHER_ENDS}]+`, "g");
 const BLANKS = /^[\s\p{Cc}]+/u;
 const FIELD_NAME = /^[\w-]*\s*:[\s\p{Cc}]*/u;
 
@@ -43,7 +46,7 @@ export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
     hasText ||= given.trim() !== "";
     if (given !== "") yield* taker.text(given, isUnread || isUnreadJson(given));
   };
-  for (const [line] of text.matchAll(LINE)) {
+  const readLine = function* (line: string, isWhole: boolean): Steps<void> {
     yield LINE_UNITS;
     const rest = line.replace(BLANKS, "").replace(FIELD_NAME, "");
     const json = rest.trimEnd();
@@ -60,9 +63,17 @@ export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
       yield* taker.json({ lead, json, value, tail: rest.slice(json.length) });
       from = at + line.length;
       isUnread = false;
-    } else isUnread ||= unread === UNREAD_MAX || json === "[" || isUnreadJson(json);
+    } else {
+      const others = isWhole ? (line.match(OTHER_LINE) ?? []) : [];
+      if (others.length > 1) {
+        for (const other of others) yield* readLine(other, false);
+        return;
+      }
+      isUnread ||= unread === UNREAD_MAX || json === "[" || isUnreadJson(json);
+    }
     at += line.length;
-  }
+  };
+  for (const [line] of text.matchAll(LINE)) yield* readLine(line, true);
   yield* giveText();
   return hasJson && hasText;
 }
