@@ -81,12 +81,17 @@ async function route(deps: Deps, request: Request): Promise<Response> {
 }
 
 /** Holds the process open until its requests are settled; those that run at the end of the body are interrupted. */
-async function stop({ memory, underWay }: Deps, request: Request): Promise<Response> {
+async function stop({ memory, underWay, cell }: Deps, request: Request): Promise<Response> {
   await request.text();
   memory.interruption.interrupt(new GatewayError("gateway_stopping", { headers: { "retry-after": "1" } }));
   // The runtime ends a request that only waits for other requests.
   do await sleep(SETTLED_EVERY_MS);
   while (!underWay.none);
+  await cell
+    .withCell(async (stub) => await stub.reportBudgets())
+    .catch(() => {
+      // the ledger is asked for what was not reported
+    });
   return new Response(null, { status: 204 });
 }
 

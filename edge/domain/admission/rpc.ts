@@ -155,4 +155,6 @@ export interface CellApi {
   /** How many requests of each model hold a slot; models without one are left out. */
   inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]>;
   metrics(): Promise<CellMetrics>;
+  /** Returns every lease that no request draws from, and reports what has ended: the process may stop. */
+  reportBudgets(): Promise<void>;
 }

@@ -14,6 +14,7 @@ import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from ".
 import type { AdmissionRequest, BudgetRefusal } from "../../domain/admission/rpc.ts";
 import type { ActualUsage } from "../../domain/budget/amounts.ts";
 import { type BudgetLimits, endUsersOf, isCapped, isEndUser } from "../../domain/budget/limits.ts";
+import type { BudgetReport } from "../../domain/budget/messages/rpc.ts";
 import { isRated } from "../../domain/budget/rates.ts";
 import { CellBudget } from "../../domain/budget/spender/cell-budget.ts";
 import type { LeaseHolder } from "../../domain/budget/spender/lease-reports.ts";
@@ -141,6 +142,17 @@ export class BudgetGateway implements BudgetPort {
     await this.#call(limits.tenant.id, async (object) => await object.limitsChanged(limits));
   }
 
+  /** Returns every lease that no request draws from, and reports what has ended, to every budget object that answers. */
+  async reportAll(): Promise<void> {
+    const nowMs = this.#options.now();
+    await Promise.all(
+      [...this.#accounts.values()].map(async (account) => {
+        const report = account.budget.rest(nowMs);
+        if (report !== null) await this.#report(account, report, true);
+      }),
+    );
+  }
+
   #with(
     { limits }: AdmissionRequest,
     call: (budget: CellBudget, nowMs: number) => readonly BudgetEffect[],
@@ -233,11 +245,7 @@ export class BudgetGateway implements BudgetPort {
           );
           break;
         case "report":
-          void this.#send(
-            account,
-            async (object) => await object.report(effect.report),
-            (answer, nowMs) => account.budget.reported(effect.report, answer, nowMs),
-          );
+          void this.#report(account, effect.report);
           break;
         default:
           effect satisfies never;
@@ -269,6 +277,14 @@ export class BudgetGateway implements BudgetPort {
     }
     const { retryAfterMs, level } = verdict.kind === "refused" ? verdict : { retryAfterMs: null, level: null };
     return { kind: "refused", refusal: { code, retryAfterMs, level } };
+  }
+
+  async #report(account: Account, report: BudgetReport, isLast = false): Promise<void> {
+    await this.#send(
+      account,
+      async (object) => await object.report(report, isLast),
+      (answer, nowMs) => account.budget.reported(report, answer, nowMs),
+    );
   }
 
   /** Sends a message, and takes the answer to it; null: none came in time. */

@@ -68,9 +68,10 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     return answer;
   }
 
-  async report(report: BudgetReport): Promise<ReportAnswer> {
+  async report(report: BudgetReport, isLast = false): Promise<ReportAnswer> {
     this.#lastCell = report.cell;
     const answer = this.#core.report(report, this.#ports.now());
+    if (isLast) this.#checkpoint();
     await this.#arm();
     return answer;
   }

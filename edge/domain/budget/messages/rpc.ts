@@ -171,7 +171,8 @@ export function isLeaseAnswer(value: unknown, { need }: LeaseRequest): value is 
 /** RPC surface of the TenantBudget object, named by tenant id. */
 export interface TenantBudgetApi {
   lease(request: LeaseRequest): Promise<LeaseAnswer>;
-  report(report: BudgetReport): Promise<ReportAnswer>;
+  /** `isLast`: the process of the Cell may stop, so the report is on disk before the answer leaves. */
+  report(report: BudgetReport, isLast?: boolean): Promise<ReportAnswer>;
   /** Notes limits that have changed (docs/rules/budgets.md#alerts). */
   limitsChanged(limits: BudgetLimits): Promise<void>;
   /** The level for headers of responses that reserved nothing; null without a limit per minute. */

@@ -215,6 +215,16 @@ export class CellBudget {
     return [...effects, { type: "report", report: this.#reports.report(atMs) }];
   }
 
+  /** Returns the rest of every lease, and what to report before the process stops, whatever is under way; null: nothing. */
+  rest(nowMs: number): BudgetReport | null {
+    const atMs = this.#time.at(nowMs);
+    for (const pool of [...this.#pools.values()]) {
+      pool.giveBack(atMs);
+      this.#stir(pool);
+    }
+    return this.#reports.empty ? null : this.#reports.report(atMs);
+  }
+
   /** When to call {@link tick} next, by the last reading of the Cell's clock; null: not before something happens. */
   nextWakeMs(): number | null {
     const nextMs = Math.min(this.#reports.nextMs() ?? Infinity, this.#due.peek()?.endsAtMs ?? Infinity);

@@ -130,7 +130,7 @@ export class LeasePool {
     if (this.#asked !== null) return null;
     const { head, next } = this.waiting;
     if (head !== undefined) {
-      this.#giveBack(nowMs);
+      this.giveBack(nowMs);
       return this.#requestLease(head, nowMs, false);
     }
     if (next === undefined || nowMs < this.#prefetchFromMs || this.#mayDraw(next)) return null;
@@ -168,7 +168,7 @@ export class LeasePool {
       return true;
     }
     if (this.#asked !== null) this.#asked.overdrawn = plus(this.#asked.overdrawn, minus(over, this.#free));
-    this.#giveBack(nowMs);
+    this.giveBack(nowMs);
     return false;
   }
 
@@ -187,7 +187,18 @@ export class LeasePool {
 
   /** The tenant has newer limits: returns what was leased under older ones, which would keep it from the tenant's other pools. */
   giveBackOlder(limits: BudgetLimits, nowMs: number): void {
-    if (this.#current !== null && limits.tenant.rev > this.#current.limits.tenant.rev) this.#giveBack(nowMs);
+    if (this.#current !== null && limits.tenant.rev > this.#current.limits.tenant.rev) this.giveBack(nowMs);
+  }
+
+  /** Returns the rest of the lease. `ample`: its report may wait if no limit is near. */
+  giveBack(nowMs: number, ample = false): void {
+    if (this.#current === null) return;
+    const { lease } = this.#current;
+    lease.release(this.#free);
+    lease.ended = true;
+    this.#setFree(NO_AMOUNTS);
+    this.#current = null;
+    this.#reports.changed(lease, reportDueMs(nowMs, ample && lease.ample));
   }
 
   /** Returns the rest of a lease that ends, and drops a refusal or silence that has lasted long enough. */
@@ -195,7 +206,7 @@ export class LeasePool {
     this.#forgive(nowMs);
     if (this.#current === null || nowMs < this.endsAtMs) return;
     if (!this.#used) this.#prefetchFromMs = nowMs + UNUSED_MS;
-    this.#giveBack(nowMs);
+    this.giveBack(nowMs);
   }
 
   #judge(asked: Asked, { verdict, ...answer }: LeaseAnswer, nowMs: number): readonly LeaseOutcome[] {
@@ -290,7 +301,7 @@ export class LeasePool {
     { ttlMs, ample, ...verdict }: LeaseVerdict & { readonly kind: "granted" },
     nowMs: number,
   ): Current {
-    this.#giveBack(nowMs, ample);
+    this.giveBack(nowMs, ample);
     this.#standing = null;
     this.#prefetchFromMs = Number.NEGATIVE_INFINITY;
     this.#used = false;
@@ -309,15 +320,5 @@ export class LeasePool {
     this.#reports.free.add(this.id, this.#free, -1);
     this.#reports.free.add(this.id, free, 1);
     this.#free = free;
-  }
-
-  #giveBack(nowMs: number, ample = false): void {
-    if (this.#current === null) return;
-    const { lease } = this.#current;
-    lease.release(this.#free);
-    lease.ended = true;
-    this.#setFree(NO_AMOUNTS);
-    this.#current = null;
-    this.#reports.changed(lease, reportDueMs(nowMs, ample && lease.ample));
   }
 }
