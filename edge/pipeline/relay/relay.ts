@@ -18,6 +18,7 @@ import type { Call } from "../call/context.ts";
 import type { BoonReport, Known, Resolved } from "../call/known.ts";
 import { BoundedBuffer } from "../call/memory/bounded-buffer.ts";
 import { reportBrokenStream } from "../call/report/upstream-alerts.ts";
+import type { CapturedCall } from "../capture/captured-call.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { smallAnswerBytes } from "../forward/look-at-answer.ts";
 import type { UpstreamProgress } from "../forward/upstream-progress.ts";
@@ -47,6 +48,8 @@ interface RelayInput {
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
   readonly miss: CacheMiss | null;
+  /** What is kept of the call for admins. */
+  readonly captured?: CapturedCall | null;
   /** What happens to a 2xx answer before the client gets it; most often nothing. */
   readonly stages: readonly AnswerStage[];
 }
@@ -82,13 +85,19 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const { billedBy } = call.route;
   // what is only read, cancelled or downloaded was not made for this request
   const { method } = call.request;
-  const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && TEXT_TYPE.test(contentType ?? "");
+  const isText = TEXT_TYPE.test(contentType ?? "");
+  const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && isText;
   const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade, events };
   const scan = new UsageScan(seen, ids?.add);
   const buffer =
     miss !== null && response.status === 200 && !upstreamHeaders.has("content-encoding")
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
       : null;
+  const captured = isText && !upstreamHeaders.has("content-encoding") ? relayed.captured : null;
+  const onClient = (chunk: Uint8Array): void => {
+    buffer?.push(chunk);
+    captured?.push(chunk);
+  };
   let firstByteMs: number | null = null;
   let isEnding = false;
   let tapped: TappedBody | null = null;
@@ -215,7 +224,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     transforms,
     isWhole,
     onUpstream,
-    onClient: (chunk) => buffer?.push(chunk),
+    onClient,
   };
   const answered = ({ readable, ended }: RelayedBody, headers: Record<string, string>): Response => {
     call.waitUntil(
@@ -251,7 +260,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   }
   if (response.ok && head.byteLength === smallAnswerBytes(upstreamHeaders)) {
     await onUpstream(head);
-    buffer?.push(head);
+    onClient(head);
     finish(cancellation.clientGone ? "gone" : "complete");
     return new Response(head, { status, headers: headersOf(contentType, request) });
   }
