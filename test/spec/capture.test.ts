@@ -32,9 +32,13 @@ beforeAll(async () => {
 afterAll(async () => await upstream.close());
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
-async function minted(until: string | null, tenant: object = {}): Promise<Minted> {
+async function minted(until: string | null, scanners: readonly string[] = []): Promise<Minted> {
   const made = await bridged.gateway.mint(upstream.url, "plain", { api_key: UPSTREAM_KEY });
-  await bridged.gateway.must("PATCH", `/tenants/${made.tenant.id}`, { capture_until: until, ...tenant });
+  const policy = { action: "redact", input_scanners: scanners, guard_model: made.model.model_name };
+  await bridged.gateway.must("PATCH", `/tenants/${made.tenant.id}`, {
+    capture_until: until,
+    ...(scanners.length > 0 ? { guardrails_policy: policy } : {}),
+  });
   return made;
 }
 async function chat(of: Minted, body: object = {}): Promise<{ readonly id: string; readonly text: string }> {
@@ -112,16 +116,27 @@ describe("a tenant whose capture is on", () => {
     expect(text).toContain("said");
   });
 
-  it("has neither what guardrails redact nor credentials in texts", async () => {
-    const of = await minted(inMs(MINUTE_MS), { guardrails_policy: { action: "redact", input_scanners: ["pii"] } });
+  it("has neither what guardrails redact, nor credentials in texts, nor calls to the guard model", async () => {
+    const of = await minted(inMs(MINUTE_MS), ["pii", "harm"]);
     const content = `write to ${MAIL} with sk-${"x".repeat(24)}`;
     const { request } = await captureOf(of, (await chat(of, { messages: [{ role: "user", content }] })).id);
+    const rows = await waitFor(
+      async () => await bridged.gateway.rows(of.tenant.id),
+      ({ length }) => length === 2,
+    );
     const sent = JSON.parse(upstream.asked.at(-1)?.body ?? "") as { messages: [{ content: string }] };
     const captured = JSON.parse(request.text) as { messages: [{ content: string }] };
     expect({
+      types: rows.map(({ request_type }) => request_type).toSorted(),
+      captures: (await fieldsOf(of)).length,
       captured: captured.messages[0].content,
       mail: request.text.includes(MAIL),
-    }).toEqual({ captured: sent.messages[0].content.replace(/sk-x+/, "[redacted]"), mail: false });
+    }).toEqual({
+      types: ["chat", "guardrails_boon"],
+      captures: 1,
+      captured: sent.messages[0].content.replace(/sk-x+/, "[redacted]"),
+      mail: false,
+    });
   });
 
   it("has the first 64 KiB of a long body, and its size", async () => {
@@ -168,11 +183,11 @@ describe("a tenant whose capture is on", () => {
     const storeReturns = await bridged.storeLeaves();
     const response = await bridged.gateway.chat(of);
     await response.text();
-    await storeReturns();
     await waitFor(
       async () => await metricOf("dropped"),
       (dropped) => dropped > before,
     );
+    await storeReturns();
     expect(response.status).toBe(200);
   });
 });
