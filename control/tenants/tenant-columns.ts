@@ -39,8 +39,8 @@ export function tenantColumns(given: PatchTenant, before: TenantRow | null, now:
 }
 
 /** Throws 400 for a capture that would last too long, or could not be sealed (docs/rules/capture.md#switch). */
-export function checkCapture({ now, sealKey }: VerbContext, until: Date | null | undefined): void {
-  const aheadMs = (until?.getTime() ?? 0) - now().getTime();
+export function checkCapture({ now, sealKey }: VerbContext, until: Date | string | null | undefined): void {
+  const aheadMs = new Date(until ?? 0).getTime() - now().getTime();
   if (aheadMs > LIMITS.captureTime) throw fieldError("capture_until", "must be at most 24 hours ahead");
   if (aheadMs > 0 && sealKey === undefined)
     throw fieldError("capture_until", "needs GATEWAY_ENCRYPTION_KEY, because captures are sealed: set it first");
@@ -74,6 +74,6 @@ function merged(schema: z.ZodType, given: object | null | undefined, before: unk
   return judged.data;
 }
 
-export function instant(text: string | null | undefined): Date | null | undefined {
+function instant(text: string | null | undefined): Date | null | undefined {
   return text === null || text === undefined ? text : new Date(text);
 }

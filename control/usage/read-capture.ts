@@ -13,7 +13,7 @@ import { write } from "../kernel/write.ts";
 import type { AnalyticsStore } from "./analytics/store.ts";
 import { getUsageLog } from "./get-usage-log.ts";
 
-export interface CaptureSource {
+interface CaptureSource {
   readonly analytics: AnalyticsStore;
   readonly store: Pick<HotStore, "hashFields" | "hashValue">;
   /** Opens captures; undefined: no encryption key is configured. */

@@ -2,8 +2,9 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
-import { keyOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { keyOf, modelOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { originOf } from "../response-cache/response-cache.ts";
 import { run, runLine } from "../run.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
@@ -46,6 +47,31 @@ it("keeps request and answer until the time, and holds nothing afterwards", asyn
     answer: { text: '{"choices":[]}', bytes: 14, cut: false },
   });
   expect({ ...held(world), outcomes: outcomes(world) }).toEqual({ kept: 1, bytes: 0, free: true, outcomes: ["kept"] });
+});
+
+it("keeps a stored answer", async () => {
+  const world = worldOf(NOW_MS + 1);
+  const model = modelOf({ cache_enabled: true });
+  world.model = model;
+  world.entry = {
+    v: 1,
+    path: "/v1/chat/completions",
+    status: 200,
+    content_type: "application/json",
+    body: new TextEncoder().encode('{"stored":1}'),
+    input_tokens: 1,
+    output_tokens: 1,
+    stored_at_ms: 0,
+    origin: originOf(model),
+  };
+  await ended(world);
+  expect({ ...held(world), answer: world.captures[0]?.answer?.text, calls: world.upstreamCalls.length }).toEqual({
+    kept: 1,
+    bytes: 0,
+    free: true,
+    answer: '{"stored":1}',
+    calls: 0,
+  });
 });
 
 it("keeps what the client gets of an upstream that refuses the request", async () => {

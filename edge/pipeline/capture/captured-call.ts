@@ -90,7 +90,7 @@ export class CapturedCall {
   }
 }
 
-/** What is to be kept of the call; null: nothing. To be called while the body is still held. */
+/** What is to be kept of the call; null: nothing. Call it while the body is still held. */
 export function capturedCall(call: Call, request: Prepared): CapturedCall | null {
   const { id, capture_until_ms: untilMs } = request.principal.tenant;
   if (untilMs === null || call.arrivedMs >= untilMs) return null;

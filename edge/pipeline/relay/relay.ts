@@ -22,7 +22,7 @@ import type { CapturedCall } from "../capture/captured-call.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { smallAnswerBytes } from "../forward/look-at-answer.ts";
 import type { UpstreamProgress } from "../forward/upstream-progress.ts";
-import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
+import { gatewayHeaders, isEventStream, isText, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../response-cache/response-cache.ts";
 import type { Settler } from "../settle/settle.ts";
 import { answerIdsOf } from "../stored/upstream-objects.ts";
@@ -36,8 +36,6 @@ import { translatedRefusal, translationStage } from "./translated-answer.ts";
 const TEXT_BILLED: ReadonlySet<BilledBy> = new Set(["tokens", "seconds"]);
 /** How long the upstream of a stream may keep it open after its end, for its usage, ms. */
 const END_WITHIN_MS = 1_000;
-/** Types of answers whose bytes are text. */
-const TEXT_TYPE = /^(?:text\/|application\/[\w.+-]*json|$)/i;
 
 /** An answer to relay, and what follows its end. */
 interface RelayInput {
@@ -85,15 +83,14 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const { billedBy } = call.route;
   // what is only read, cancelled or downloaded was not made for this request
   const { method } = call.request;
-  const isText = TEXT_TYPE.test(contentType ?? "");
-  const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && isText;
+  const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && isText(contentType);
   const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade, events };
   const scan = new UsageScan(seen, ids?.add);
   const buffer =
     miss !== null && response.status === 200 && !upstreamHeaders.has("content-encoding")
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
       : null;
-  const captured = isText && !upstreamHeaders.has("content-encoding") ? relayed.captured : null;
+  const captured = isText(contentType) && !upstreamHeaders.has("content-encoding") ? relayed.captured : null;
   const onClient = (chunk: Uint8Array): void => {
     buffer?.push(chunk);
     captured?.push(chunk);

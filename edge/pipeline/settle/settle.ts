@@ -49,9 +49,7 @@ export class Settler {
   end(ending: RequestEnd): void {
     if (this.#ended) return;
     this.#ended = true;
-    void this.#deliver(ending)
-      .finally(async () => await this.#captured?.keep(ending.statusCode))
-      .finally(() => this.#finished.resolve());
+    void this.#finish(ending);
   }
 
   /** Gives the permit up without a settlement: the Cell settles it, at the estimate. */
@@ -66,6 +64,15 @@ export class Settler {
 
   #row(ending: RequestEnd): UsageRow {
     return usageRowOf(this.#call, this.#request, { ...ending, admission: this.#request.admission });
+  }
+
+  async #finish(ending: RequestEnd): Promise<void> {
+    try {
+      await this.#deliver(ending);
+    } finally {
+      await this.#captured?.keep(ending.statusCode);
+      this.#finished.resolve();
+    }
   }
 
   async #deliver(ending: RequestEnd): Promise<void> {
