@@ -3,7 +3,7 @@
  * written before the answer, so that nobody reads unseen.
  */
 import { LIMITS } from "../../shared/catalogues/limits.ts";
-import { SealError, type SealKey, unseal } from "../../shared/crypto/seal.ts";
+import { isSealed, SealError, type SealKey, unseal } from "../../shared/crypto/seal.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { captureFieldMs, storeKeys } from "../../shared/records.ts";
 import { type Capture, captureSchema } from "../../shared/schema/capture.ts";
@@ -39,9 +39,9 @@ export async function readCapture(ctx: VerbContext, source: CaptureSource, id: s
   return capture;
 }
 
-/** Null: it was sealed with another key. */
+/** Null: it was sealed with another key, or not by a Worker. */
 async function opened(sealed: string, key: SealKey | undefined): Promise<Capture | null> {
-  if (key === undefined) return null;
+  if (key === undefined || !isSealed(sealed)) return null;
   try {
     return captureSchema.parse(JSON.parse(await unseal(sealed, key)));
   } catch (error) {
