@@ -29,6 +29,7 @@ import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { TenantBudgetClient } from "./adapters/objects/tenant-budget-client.ts";
 import { noTraces, OtlpTraces, otlpTarget } from "./adapters/otlp-traces.ts";
 import { Readiness } from "./adapters/readiness.ts";
+import { RedisCaptures } from "./adapters/redis-captures.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisEnergy } from "./adapters/redis-energy.ts";
@@ -191,6 +192,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       }),
       originals: new RedisOriginals(client),
       lineAnswers: new RedisLineAnswers(storeFor("line_answers")),
+      captures: new RedisCaptures(storeFor("captures"), clock, env.encryptionKey),
       compressor: new CompressorHttp({
         ...env.compressor,
         clock,
@@ -239,6 +241,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       lineAnswerMemory: new RequestBodyMemory(clock, LINES),
       keptLineMemory: new MemoryBudget(LIMITS.lineMemory),
       fileCalls: new TenantCalls({ inAll: LIMITS.fileCalls, ofTenant: LIMITS.tenantFileCalls }),
+      captures: new TenantCalls({ inAll: LIMITS.captureCalls, ofTenant: LIMITS.tenantCaptureCalls }),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
       responseMemory: new ResponseMemory(),

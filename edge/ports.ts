@@ -1,12 +1,12 @@
 /**
- * The external dependencies of the pipeline, as interfaces. Adapters and objects implement them, deps.ts composes them, tests
- * pass in their own. Nothing here imports a platform.
+ * What the pipeline needs from the outside, as interfaces, composed in deps.ts. Nothing here imports a platform.
  */
 import type { Issue } from "../shared/alerts.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { RenewKeyHash } from "../shared/schema/key-hash.ts";
 import type { UsageRow } from "../shared/usage/usage-row.ts";
 import type { RevItem } from "../shared/wire/internal.ts";
+import type { Captures } from "./captures.ts";
 import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "./domain/admission/rpc.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
@@ -386,6 +386,7 @@ export interface Ports {
   readonly upstreamObjects: UpstreamObjects;
   readonly originals: Originals;
   readonly lineAnswers: LineAnswers;
+  readonly captures: Captures;
   readonly compressor: Compressor;
   readonly secrets: SecretOpener;
   readonly tokens: TokenVerifier;

@@ -143,6 +143,12 @@ export const CELL_METRICS = {
     help: "Spans not exported because too many were waiting (full) or the collector did not accept them (failed).",
     labels: { reason: ["full", "failed"] },
   },
+  gateway_captures_total: {
+    type: "counter",
+    of: "cell",
+    help: "Calls of tenants whose capture is on. dropped: too many at once, the store did not take it, or capture was turned off meanwhile.",
+    labels: { outcome: ["kept", "dropped"] },
+  },
   gateway_build_info: {
     type: "gauge",
     of: "cell",

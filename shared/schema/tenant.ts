@@ -113,6 +113,10 @@ const settable = {
   guardrails_policy: storedTenant.guardrails_policy,
   compression_policy: storedTenant.compression_policy,
   tracing_enabled: storedTenant.tracing_enabled,
+  capture_until: timestamp
+    .nullable()
+    .default(null)
+    .meta({ description: "Until when bodies are captured, at most 24 h ahead; null ends it and deletes the captures" }),
   synthetic: storedTenant.synthetic,
 };
 

@@ -2,6 +2,7 @@
 export const portalTexts = {
   yes: "Yes: your applications can call now.",
   notKnown: "Not known yet whether your applications can call.",
+  captured: "An administrator captures the requests and responses of your applications until {end}.",
   noAccess: "No. {reason}",
   noBudget: "No: the budget is used up, so requests are refused.",
   limit: "Limit",

@@ -20,6 +20,7 @@ const EVENT_METRICS = [
   "gateway_jwks_refresh_total",
   "gateway_auth_failures_total",
   "gateway_otel_spans_dropped_total",
+  "gateway_captures_total",
 ] as const satisfies readonly CellMetricName[];
 
 type EventMetricName = (typeof EVENT_METRICS)[number];

@@ -72,6 +72,8 @@ export interface IsolateMemory {
   readonly keptLineMemory: MemoryBudget;
   /** Calls for files and batches. */
   readonly fileCalls: TenantCalls;
+  /** Calls that are captured, from when their upstream is called until they are kept. */
+  readonly captures: TenantCalls;
   /** Memory for answers that must be held before they go to the client. */
   readonly answerMemory: MemoryBudget;
   /** Memory for answers that are held to be stored. */

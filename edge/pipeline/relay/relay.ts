@@ -18,10 +18,11 @@ import type { Call } from "../call/context.ts";
 import type { BoonReport, Known, Resolved } from "../call/known.ts";
 import { BoundedBuffer } from "../call/memory/bounded-buffer.ts";
 import { reportBrokenStream } from "../call/report/upstream-alerts.ts";
+import type { CapturedCall } from "../capture/captured-call.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { smallAnswerBytes } from "../forward/look-at-answer.ts";
 import type { UpstreamProgress } from "../forward/upstream-progress.ts";
-import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
+import { gatewayHeaders, isEventStream, isText, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../response-cache/response-cache.ts";
 import type { Settler } from "../settle/settle.ts";
 import { answerIdsOf } from "../stored/upstream-objects.ts";
@@ -35,8 +36,6 @@ import { translatedRefusal, translationStage } from "./translated-answer.ts";
 const TEXT_BILLED: ReadonlySet<BilledBy> = new Set(["tokens", "seconds"]);
 /** How long the upstream of a stream may keep it open after its end, for its usage, ms. */
 const END_WITHIN_MS = 1_000;
-/** Types of answers whose bytes are text. */
-const TEXT_TYPE = /^(?:text\/|application\/[\w.+-]*json|$)/i;
 
 /** An answer to relay, and the actions at its end. */
 interface RelayInput {
@@ -47,6 +46,8 @@ interface RelayInput {
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
   readonly miss: CacheMiss | null;
+  /** What is kept of the call for admins. */
+  readonly captured?: CapturedCall | null;
   /** What happens to a 2xx answer before the client gets it; most often nothing. */
   readonly stages: readonly AnswerStage[];
 }
@@ -82,13 +83,18 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const { billedBy } = call.route;
   // an answer that is only read, cancelled or downloaded was not made for this request
   const { method } = call.request;
-  const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && TEXT_TYPE.test(contentType ?? "");
+  const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && isText(contentType);
   const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade, events };
   const scan = new UsageScan(seen, ids?.add);
   const buffer =
     miss !== null && response.status === 200 && !upstreamHeaders.has("content-encoding")
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
       : null;
+  const captured = isText(contentType) && !upstreamHeaders.has("content-encoding") ? relayed.captured : null;
+  const onClient = (chunk: Uint8Array): void => {
+    buffer?.push(chunk);
+    captured?.push(chunk);
+  };
   let firstByteMs: number | null = null;
   let isEnding = false;
   let tapped: TappedBody | null = null;
@@ -215,7 +221,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     transforms,
     isWhole,
     onUpstream,
-    onClient: (chunk) => buffer?.push(chunk),
+    onClient,
   };
   const answered = ({ readable, ended }: RelayedBody, headers: Record<string, string>): Response => {
     call.waitUntil(
@@ -251,7 +257,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   }
   if (response.ok && head.byteLength === smallAnswerBytes(upstreamHeaders)) {
     await onUpstream(head);
-    buffer?.push(head);
+    onClient(head);
     finish(cancellation.clientGone ? "gone" : "complete");
     return new Response(head, { status, headers: headersOf(contentType, request) });
   }

@@ -21,6 +21,7 @@ import { runBoons } from "../call/boon/run-boons.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { AlreadySettled, type CallAnswer, type Prepared, StageFailure, type UpstreamState } from "../call/known.ts";
+import { type CapturedCall, capturedCall } from "../capture/captured-call.ts";
 import { cancelAnswer, type UpstreamAnswer } from "../forward/attempt.ts";
 import { forward } from "../forward/forward.ts";
 import { asksForStream } from "../forward/transform-plans.ts";
@@ -70,6 +71,7 @@ export async function serveAdmitted(
   let request: Admitted = { ...admitted, upstream };
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
+  let captured: CapturedCall | null = null;
   try {
     request = { ...request, ...(await client.guard(request)), upstream };
     request = { ...request, objects: await checkNamedObjects(call, request) };
@@ -96,6 +98,8 @@ export async function serveAdmitted(
         request = { ...next, ...(await client.guard(next)), upstream };
       }
     } finally {
+      captured = capturedCall(call, request);
+      settler.keeps(captured);
       request.parsed.outgoing.release();
     }
     const served = request;
@@ -105,6 +109,7 @@ export async function serveAdmitted(
       stages,
       bill: (answered) => billed(call, served, answered),
       settler,
+      captured,
       miss: cacheMissFor(call, served.asked === null ? key : null, served),
     });
     return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };

@@ -10,6 +10,11 @@ export function isEventStream(contentType: string | null): boolean {
   return contentType?.toLowerCase().includes("text/event-stream") ?? false;
 }
 
+/** The bytes of an answer of this content type are text. */
+export function isText(contentType: string | null): boolean {
+  return /^(?:text\/|application\/[\w.+-]*json|$)/i.test(contentType ?? "");
+}
+
 /** Headers of an event stream. They keep proxies on the way from buffering it. */
 export const STREAM_HEADERS = { "x-accel-buffering": "no", "cache-control": "no-cache" } as const;
 

@@ -27,7 +27,8 @@ import { type CallAnswer, type Prepared, StageFailure, withKnown } from "../call
 import { reportEnd } from "../call/report/report-end.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { usageRowOf } from "../call/report/usage-row.ts";
-import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
+import { capturedCall } from "../capture/captured-call.ts";
+import { gatewayHeaders, isEventStream, isText, STREAM_HEADERS } from "../reply/response-headers.ts";
 
 /** Largest body that is stored, in bytes. */
 export const CACHE_BODY_MAX_BYTES = LIMITS.cachedAnswer;
@@ -182,7 +183,9 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
   if (verdict === null) return { kind: "stale", items: [] };
   const { newer, level, recorded } = verdict;
   if (newer.length > 0) return { kind: "stale", items: newer };
-  call.waitUntil(recorded);
+  const captured = capturedCall(call, request);
+  if (isText(entry.content_type)) captured?.push(entry.body);
+  call.waitUntil(recorded.then(async () => await captured?.keep(200)));
   const known = { ...request, level };
   const headers = {
     "content-type": entry.content_type,
