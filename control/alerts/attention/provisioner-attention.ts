@@ -2,7 +2,7 @@
  * What the database knows of managed models that a person has to act on (docs/rules/attention.md): a provisioner that
  * cannot work, models whose replicas cannot be started or of which none is healthy, and replicas that were lost.
  */
-import { and, asc, eq, gt, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, asc, eq, gt, isNotNull, isNull, lte, or, sql } from "drizzle-orm";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import { managedModels, modelReplicas, provisionerState } from "../../db/schema/managed-models.ts";
 import { models } from "../../db/schema/models.ts";
@@ -15,12 +15,16 @@ const ROWS_MAX = 200;
 /** Of some replicas, the first to come into its state. */
 const SINCE = sql<string>`to_char(min(${modelReplicas.state_since}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
+/** Nobody is called for a model that is off or being worked on. */
+export const inUse = (now: Date) =>
+  and(eq(models.enabled, true), or(isNull(models.health_maintenance_until), lte(models.health_maintenance_until, now)));
+
 /** The entries, in no particular order. Rejects when the database does not answer. */
 export async function provisionerAttention(ctx: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
   return [
     ...(await heldProvisioner(ctx, now)),
     ...(await failedModels(ctx)),
-    ...(await unservedModels(ctx)),
+    ...(await unservedModels(ctx, now)),
     ...(await lostReplicas(ctx)),
   ];
 }
@@ -60,7 +64,7 @@ async function failedModels({ db }: VerbContext): Promise<readonly AttentionItem
 }
 
 /** Their replicas are on their way, or were lost. */
-async function unservedModels({ db }: VerbContext): Promise<readonly AttentionItem[]> {
+async function unservedModels({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
   const rows = await db
     .select({ id: models.id, name: models.model_name, wanted: managedModels.target_replicas, since: SINCE })
     .from(modelReplicas)
@@ -68,7 +72,7 @@ async function unservedModels({ db }: VerbContext): Promise<readonly AttentionIt
     .innerJoin(models, eq(models.id, managedModels.model_id))
     .where(
       and(
-        eq(models.enabled, true),
+        inUse(now),
         eq(managedModels.enabled, true),
         isNull(managedModels.provision_error),
         gt(managedModels.target_replicas, 0),
