@@ -46,15 +46,20 @@ const COLUMNS = [
   { id: "time", name: text("columnTime"), cell: (row) => <EndTime at={row.ts_ms} /> },
   { id: "tenant", name: text("tenant"), isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
   { id: "key", name: text("key"), cell: (row) => <Name of={keyName(row)} /> },
-  { id: "model", name: text("model"), cell: (row) => <Name of={row.model} /> },
+  {
+    id: "model",
+    name: text("model"),
+    isWide: true,
+    cell: ({ model }) => filling(model === undefined ? model : oneLine(model)),
+  },
   { id: "type", name: text("type"), isExtra: true, cell: (row) => typeWords(row) },
   { id: "status", name: text("status"), cell: (row) => <Status status={row.status_code} /> },
   {
     id: "reason",
     name: viewText("columnReason"),
     isWide: true,
-    cell: (row) => reasonCell(requestReason(row)),
-    adminCell: (row) => reasonCell(requestReason(row, row.attempts)),
+    cell: (row) => filling(requestReason(row)),
+    adminCell: (row) => filling(requestReason(row, row.attempts)),
   },
   { id: "queue", name: viewText("columnWait"), align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
   { id: "first", name: text("columnFirst"), align: "right", cell: (row) => formatMs(firstMs(row)) },
@@ -165,8 +170,8 @@ function Status({ status }: { readonly status: number | undefined }) {
 }
 
 /** Takes the room that is left. */
-function reasonCell(reason: string | undefined): ReactNode {
-  return reason === undefined ? formatText(reason) : <bdi title={reason}>{reason}</bdi>;
+function filling(said: string | undefined): ReactNode {
+  return said === undefined ? formatText(said) : <bdi title={said}>{said}</bdi>;
 }
 
 /** What kind of request it was. */
