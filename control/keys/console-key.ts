@@ -2,8 +2,8 @@
  * A key with which the console's server calls models as a tenant, for one person (docs/rules/console.md#relay). It is a key like
  * any other of the tenant: limits, budgets and rows are the tenant's. Its secret stays in the memory of that server.
  */
-import { and, eq, lt, lte } from "drizzle-orm";
-import { CONSOLE_KEY_ID_START, isConsoleKey } from "../../shared/access/console-key.ts";
+import { and, lte } from "drizzle-orm";
+import { CONSOLE_KEY_ID_START } from "../../shared/access/console-key.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
@@ -27,18 +27,5 @@ export async function makeConsoleKey(ctx: VerbContext, tenant: string): Promise<
     await lockTenant(tx, tenantId);
     journal.keysRemoved(await deleteKeys(tx, and(isOfConsole(apiKeys.id), lte(apiKeys.expires_at, ctx.now()))));
     return await insertShortKey(ctx, { tx, journal }, { id, tenantId, name: NAME, lastsMs: KEY_FOR_MS });
-  });
-}
-
-/** The lines of a batch run as its key, so that a console key lasts as long. The console forgets its secret after the hour. */
-export async function keepConsoleKey(ctx: VerbContext, keyId: string, until: Date): Promise<void> {
-  if (!isConsoleKey(keyId)) return;
-  await write(ctx, async (tx, journal) => {
-    const [row] = await tx
-      .update(apiKeys)
-      .set({ expires_at: until, rev: journal.rev, updated_at: ctx.now() })
-      .where(and(eq(apiKeys.id, keyId), lt(apiKeys.expires_at, until)))
-      .returning();
-    if (row !== undefined) journal.keyChanged(row);
   });
 }

@@ -10,6 +10,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatInstant, formatShortDay, formatTimeOfDay } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Badge, type Tone } from "../../ui/badge.tsx";
+import { classNames } from "../../ui/class-names.ts";
 import { formatCount, formatMs, formatText } from "../../ui/format.ts";
 import type { Column } from "../../ui/table.tsx";
 import classes from "./logs-page.module.css";
@@ -46,20 +47,15 @@ const COLUMNS = [
   { id: "time", name: text("columnTime"), cell: (row) => <EndTime at={row.ts_ms} /> },
   { id: "tenant", name: text("tenant"), isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
   { id: "key", name: text("key"), cell: (row) => <Name of={keyName(row)} /> },
-  {
-    id: "model",
-    name: text("model"),
-    isWide: true,
-    cell: ({ model }) => filling(model === undefined ? model : oneLine(model)),
-  },
+  { id: "model", name: text("model"), cell: (row) => <Name of={row.model} isLong /> },
   { id: "type", name: text("type"), isExtra: true, cell: (row) => typeWords(row) },
   { id: "status", name: text("status"), cell: (row) => <Status status={row.status_code} /> },
   {
     id: "reason",
     name: viewText("columnReason"),
     isWide: true,
-    cell: (row) => filling(requestReason(row)),
-    adminCell: (row) => filling(requestReason(row, row.attempts)),
+    cell: (row) => reasonCell(requestReason(row)),
+    adminCell: (row) => reasonCell(requestReason(row, row.attempts)),
   },
   { id: "queue", name: viewText("columnWait"), align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
   { id: "first", name: text("columnFirst"), align: "right", cell: (row) => formatMs(firstMs(row)) },
@@ -155,10 +151,10 @@ export function tableColumns(columns: readonly LogColumn[]): readonly Column<See
 }
 
 /** A text from outside, in one line, cut off where it is too long; its direction does not reach what is beside it. */
-export function Name({ of }: { readonly of: string | undefined }) {
+export function Name({ of, isLong = false }: { readonly of: string | undefined; readonly isLong?: boolean }) {
   const shown = formatText(of === undefined ? of : oneLine(of));
   return (
-    <bdi className={classes["name"]} title={shown}>
+    <bdi className={classNames(classes["name"], isLong && classes["long"])} title={shown}>
       {shown}
     </bdi>
   );
@@ -170,8 +166,8 @@ function Status({ status }: { readonly status: number | undefined }) {
 }
 
 /** Takes the room that is left. */
-function filling(said: string | undefined): ReactNode {
-  return said === undefined ? formatText(said) : <bdi title={said}>{said}</bdi>;
+function reasonCell(reason: string | undefined): ReactNode {
+  return reason === undefined ? formatText(reason) : <bdi title={reason}>{reason}</bdi>;
 }
 
 /** What kind of request it was. */

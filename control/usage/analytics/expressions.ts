@@ -10,7 +10,7 @@ import { UPSTREAM_ERROR } from "../../../shared/schema/log-facets.ts";
 const STREAM_ERROR = "upstream_stream_error" satisfies ErrorCode;
 
 /** The error code of rows of a table by which a log is filtered and counted. */
-export const errorCodeOf = (table: string): string =>
+export const loggedErrorCode = (table: string): string =>
   `if(${table}.error_code = '' AND ${table}.status_code >= 400, '${UPSTREAM_ERROR}', ${table}.error_code)`;
 
 /** Condition of a successful row: status 2xx or 3xx. */

@@ -4,7 +4,7 @@
  */
 import { FACETS, type Facet } from "../../../shared/schema/log-facets.ts";
 import type { UsageLogFilter } from "../../../shared/schema/usage.ts";
-import { COUNTED_OUTCOMES, errorCodeOf, OK } from "./expressions.ts";
+import { COUNTED_OUTCOMES, loggedErrorCode, OK } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { logFilter } from "./usage-logs.ts";
 import { windowOf } from "./usage-window.ts";
@@ -25,7 +25,7 @@ const VALUES = {
   model: "u.model",
   tenant_id: "toString(u.tenant_id)",
   key_id: "toString(u.key_id)",
-  error_code: errorCodeOf("u"),
+  error_code: loggedErrorCode("u"),
   request_type: "toString(u.request_type)",
 } as const;
 type Grouping = keyof typeof VALUES;
