@@ -27,7 +27,6 @@ export const batchesTexts = {
   noMatch: "No batch matches",
   clear: "Clear filter",
   cancel: "Cancel batch",
-  cancelAction: "Action",
   cancelDone: "Batch {id} is being cancelled",
   create: "Create batch",
   file: "File",

@@ -5,24 +5,28 @@ import { complain } from "../../forms/record/use-announced-write.ts";
 import { batchesTexts } from "../../messages/en/batches.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
-import { Row } from "../../ui/layout.tsx";
 import { storeFile } from "../../ui/store-file.ts";
+import classes from "./batches.module.css";
 
 const text = texts("batches", batchesTexts);
 
 /** What a batch came to: its files, or why its input was refused. */
 export function BatchResults({ batch }: { readonly batch: Records["Batch"] }) {
   const [fault] = batch.errors;
+  const why =
+    fault === undefined || fault.line === null
+      ? fault?.message
+      : text("atLine", { line: fault.line, message: fault.message });
   return (
-    <Row>
-      {fault !== undefined && (
-        <span>
-          {fault.line === null ? fault.message : text("atLine", { line: fault.line, message: fault.message })}
+    <div className={classes["results"]}>
+      {why !== undefined && (
+        <span className={classes["fault"]} title={why}>
+          {why}
         </span>
       )}
       <ResultFile batch={batch} fileId={batch.output_file_id} kind="output" />
       <ResultFile batch={batch} fileId={batch.error_file_id} kind="errors" />
-    </Row>
+    </div>
   );
 }
 

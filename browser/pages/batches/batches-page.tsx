@@ -22,6 +22,7 @@ import { Filters, PageHead, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { BatchResults } from "./batch-results.tsx";
 import { BATCH_TONES, canCancel, doneShare } from "./batch-states.ts";
+import classes from "./batches.module.css";
 import { BATCH_STATUSES } from "./batches-search.ts";
 import { CreateBatch } from "./create-batch.tsx";
 
@@ -121,11 +122,14 @@ const COLUMNS: readonly ListColumn<Batch>[] = [
   },
   { id: "progress", head: text("progress"), cell: (batch) => <Progress batch={batch} /> },
   { id: "failed", head: text("failedLines"), cell: ({ lines_failed }) => formatCount(lines_failed) },
-  { id: "results", head: text("results"), isWide: true, cell: (batch) => <BatchResults batch={batch} /> },
+  {
+    id: "results",
+    head: text("results"),
+    cell: (batch) => (canCancel(batch) ? <Cancel batch={batch} /> : <BatchResults batch={batch} />),
+  },
   { id: "created", head: text("created"), cell: ({ created_at }) => <Age at={created_at} /> },
   { id: "expires", head: text("expires"), isExtra: true, cell: ({ expires_at }) => <Age at={expires_at} /> },
-  { id: "ended", head: text("ended"), cell: ({ ended_at }) => <Age at={ended_at} /> },
-  { id: "cancel", head: "", name: text("cancelAction"), cell: (batch) => canCancel(batch) && <Cancel batch={batch} /> },
+  { id: "ended", head: text("ended"), isExtra: true, cell: ({ ended_at }) => <Age at={ended_at} /> },
 ];
 const USER_COLUMNS = COLUMNS.filter(({ id }) => id !== "tenant");
 
@@ -135,7 +139,7 @@ function Progress({ batch }: { readonly batch: Batch }) {
   const done = formatCount(batch.lines_completed + batch.lines_failed);
   return (
     <span title={text("progressOf", { done, total: formatCount(batch.lines_total) })}>
-      <progress value={share} aria-label={text("progress")} /> {formatShare(share)}
+      <progress className={classes["progress"]} value={share} aria-label={text("progress")} /> {formatShare(share)}
     </span>
   );
 }
