@@ -69,16 +69,16 @@ export interface Deps {
   readonly env: Env;
   readonly ports: Ports;
   readonly memory: IsolateMemory;
-  /** What the isolate's requests do. */
+  /** The work of the isolate's requests. */
   readonly underWay: WorkUnderWay;
   readonly cell: CellAdmission;
   readonly control: ControlCalls;
   readonly budgets: TenantBudgetClient;
-  /** What the first request would lack, in words; null: nothing. */
+  /** The parts that the first request would lack, in words; null if none. */
   readonly missingPart: () => Promise<string | null>;
   /** The tokens between the planes that are accepted; calls carry the first. Without one the internal routes refuse every request. */
   readonly internalTokens: () => Promise<readonly string[]>;
-  /** What follows a wrong token. */
+  /** The reaction to a wrong token. */
   readonly authFailures: AuthFailureHandler;
   /** The Ledger that keeps the cell's alerts, on a fresh stub. */
   readonly alertLedger: () => LedgerApi;
@@ -104,7 +104,7 @@ export function depsOf(bindings: Bindings, request: Request): Deps {
   return of(env.cells.length === 0 ? env.cell : cellFor(request.cf as RequestOrigin | undefined, env.cells, env.cell));
 }
 
-/** One instance per isolate of what all cells share; the isolate's alerts and events go to its own cell. */
+/** One instance per isolate of the parts that all cells share; the isolate's alerts and events go to its own cell. */
 function compose(bindings: Bindings): Isolate | EnvError {
   try {
     const env = parseEnv(bindings);
@@ -113,7 +113,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
     for (const each of unknown) consoleLog.event("variable_unknown", { ...each });
     const clock = Date.now;
     const stubs = new ObjectStubs(bindings, env.cells);
-    // one each, so that a store that is late for one use is not left alone by the others
+    // one each: if the store is late for one use, the others still call it
     const storeFor = (use: string) => new RedisClient(env.redis, clock, consoleLog, use);
     const client = storeFor("records");
     const uuid = () => crypto.randomUUID();

@@ -59,7 +59,7 @@ export const HOT_SETTINGS = ["boons", "auto_router", "energy"] as const;
 export type HotSetting = (typeof HOT_SETTINGS)[number];
 
 /**
- * `settings:{name}` (docs/rules/storage-layouts.md#key-value-keys). `value` is what app_settings stores; its reader has the
+ * `settings:{name}` (docs/rules/storage-layouts.md#key-value-keys). `value` is the value in app_settings; its reader has the
  * schema.
  */
 export const settingsRecordSchema = z.object({
@@ -111,8 +111,8 @@ export const storeKeys = {
 } as const;
 
 /**
- * The revision from which on a store's copies are complete, by what it has under `ready`. Null: it was emptied, or is being
- * filled, so a copy that it lacks may exist (docs/rules/freshness.md#a-store-that-was-emptied).
+ * The revision from which on a store's copies are complete, by its mark `ready`. Null: it was emptied, or is being filled, so a
+ * missing copy may exist (docs/rules/freshness.md#a-store-that-was-emptied).
  */
 export function readyFloorOf(mark: string | null | undefined): number | null {
   return mark != null && /^\d+$/.test(mark) ? Number(mark) : null;

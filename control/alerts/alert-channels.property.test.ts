@@ -1,6 +1,8 @@
 /**
  * Every issue reaches each channel whose rule matches, once for each interval with all its repeats, and no other channel
  * (docs/rules/alerts.md#channels): two replicas with the real database, against a model of the rule.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { pino } from "pino";

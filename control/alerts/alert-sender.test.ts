@@ -1,4 +1,8 @@
-/** Sending alerts, with the real settings, the real database and a real webhook. */
+/**
+ * Sending alerts, with the real settings, the real database and a real webhook.
+ *
+ * @module-tag check
+ */
 import { sql } from "drizzle-orm";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

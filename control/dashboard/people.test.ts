@@ -138,7 +138,7 @@ describe("an invitation", () => {
     expect(await refusal(await invite({ email: ANN.email }))).toMatchObject({ status: 409, param: "email" });
   });
 
-  it("is not taken by an email that only the operator trusts, not the provider", async () => {
+  it("is not taken by an email that only the operator trusts, not the provider", { tags: ["check"] }, async () => {
     const trusting = await startConsole({
       OIDC_PROVIDERS: JSON.stringify([{ ...corp(testing.provider), allow_unverified_email: true }]),
     });

@@ -1,6 +1,8 @@
 /**
  * What a browser reaches of the data plane with a pasted key (docs/rules/console.md#relay): two routes at one address, by
  * whatever path, header or body, over real connections.
+ *
+ * @module-tag check
  */
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";

@@ -40,7 +40,7 @@ async function alertsOf(model: Model, count: number): Promise<readonly string[]>
 }
 
 describe("a model that is checked", () => {
-  it("is checked at once, then once an interval, and keeps a history", async () => {
+  it("is checked at once, then once an interval, and keeps a history", { tags: ["check"] }, async () => {
     const model = await scene.model({ api_key: "secret-of-the-model" });
     await scene.tick();
     expect(scene.upstream.asked).toMatchObject([
@@ -116,7 +116,7 @@ describe("a model that is checked", () => {
 });
 
 describe("the worker", () => {
-  it("ends at once, and drops the checks that were running", async () => {
+  it("ends at once, and drops the checks that were running", { tags: ["check"] }, async () => {
     const ending = await startHealthScene({ probeTimeoutMs: PROBE_TIMEOUT_MS });
     try {
       const model = await ending.model();

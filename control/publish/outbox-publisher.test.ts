@@ -77,7 +77,7 @@ describe("publishing", () => {
     expect((await keyCopy())?.key_id).toBe(key.id);
   });
 
-  it("does not let a store that is back wait for the next attempt", async () => {
+  it("does not let a store that is back wait for the next attempt", { tags: ["check"] }, async () => {
     const backend = memoryBackend();
     const bridge = await startRedisBridge({ backend, token: "t", port: await ownPort() });
     const own = await startControl({ storeUrl: bridge.url });
@@ -96,7 +96,7 @@ describe("publishing", () => {
     await again.close();
   });
 
-  it("keeps upstream credentials sealed in the copy", async () => {
+  it("keeps upstream credentials sealed in the copy", { tags: ["check"] }, async () => {
     await post("/api/v1/models", { model_name: "m", api_key: "sk-upstream" });
     const [text] = await control.store.get([storeKeys.model("m")]);
     const copy = modelRecordSchema.parse(JSON.parse(text ?? "null"));

@@ -1,4 +1,8 @@
-/** Which tenants were given an object of an upstream (docs/rules/routes.md#objects-of-upstreams). */
+/**
+ * Which tenants were given an object of an upstream (docs/rules/routes.md#objects-of-upstreams).
+ *
+ * @module-tag check
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Listening } from "../../infra/local/http/listen.ts";
 import { type Backend, RedisUnavailable } from "../../infra/local/redis/backend.ts";
@@ -11,7 +15,7 @@ import type { LogFields } from "../ports.ts";
 import { RedisClient, StoreDown } from "./redis-client.ts";
 import { RedisUpstreamObjects } from "./redis-upstream-objects.ts";
 
-/** A store that several isolates use, and that can be away. */
+/** A store that several isolates use, and that can be unavailable. */
 const backend = memoryBackend();
 let isAway = false;
 /** Commands wait for this; null: for nothing. */

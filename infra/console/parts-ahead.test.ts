@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { beforeAll, describe, expect, it } from "vitest";
 import { bundleConsole, type ConsoleBundle, type ConsoleFile, firstLoad } from "./bundle.ts";
 import { askingAhead } from "./parts-ahead.ts";

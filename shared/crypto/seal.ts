@@ -37,7 +37,7 @@ export function isSealed(value: string): boolean {
   return value.startsWith(PREFIX);
 }
 
-/** Seals a plaintext; without a key the plaintext is stored as it is. */
+/** Seals a plaintext; without a key the plaintext is stored unchanged. */
 export async function seal(plaintext: string, key: SealKey | undefined): Promise<string> {
   if (key === undefined) return plaintext;
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));

@@ -1,4 +1,8 @@
-/** Keywords against regular expressions, which are tried at every place. */
+/**
+ * Keywords against regular expressions, which are tried at every place.
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { propertyRuns } from "../../test/harness/property-runs.ts";

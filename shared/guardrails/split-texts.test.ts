@@ -1,4 +1,8 @@
-/** Texts that are split over messages, and where a match is. */
+/**
+ * Texts that are split over messages, and where a match is.
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan, type ScannedText, type TextScanner } from "./text-scan.ts";

@@ -1,4 +1,4 @@
-/** What a person has to act on now (docs/rules/attention.md). */
+/** The issues that a person must act on now (docs/rules/attention.md). */
 import * as z from "zod";
 import { shownTime } from "../fields/common-fields.ts";
 

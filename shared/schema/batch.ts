@@ -28,7 +28,7 @@ const BATCH_STATUSES = [
 ] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
-/** What is wrong with the file of a batch. `line`: null for the file as a whole. */
+/** The fault of a batch's file. `line`: null for the file as a whole. */
 const batchFaultSchema = z.object({
   code: z.string(),
   line: z.number().int().nullable(),
@@ -94,7 +94,7 @@ export const batchSchema = z
     lines_failed: z.number().int(),
     errors: z.array(batchFaultSchema).meta({ description: "Why the file was refused" }),
     expires_at: timestamp,
-    in_progress_at: when("When its lines began to run"),
+    in_progress_at: when("When its lines started to run"),
     finalizing_at: when("When the last line had ended"),
     cancelling_at: when("When it was asked to stop"),
     ended_at: when("When it was completed, failed, expired or cancelled"),
@@ -104,7 +104,7 @@ export const batchSchema = z
   .meta({ id: "Batch" });
 export type Batch = z.infer<typeof batchSchema>;
 
-/** Filters of GET /batches besides paging. */
+/** Filters of GET /batches in addition to paging. */
 export const batchFilterSchema = z.object({
   tenant_id: uuidQuery.optional(),
   status: oneOf(BATCH_STATUSES).optional(),

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { notServed, usageLogFilterSchema } from "./usage.ts";
 
-/** What is counted by value, by the names of the filters that take the values. */
+/** The fields that are counted by value, under the names of the filters that take the values. */
 export const FACETS = ["status", "model", "tenant_id", "key_id", "error_code", "request_type"] as const;
 export type Facet = (typeof FACETS)[number];
 

@@ -1,6 +1,8 @@
 /**
  * A Cell counts the rows that its Ledger has taken, and no others, however requests are lost and whoever hands in their rows
  * (docs/rules/metrics.md#counting).
+ *
+ * @module-tag check
  */
 import { env } from "cloudflare:test";
 import { expect, it } from "vitest";

@@ -1,6 +1,8 @@
 /**
  * The counters of a Cell start at 0 with each of its lives, and have every row and event of that life once
  * (docs/rules/metrics.md#lives): so what a scraper adds up is never more than what happened.
+ *
+ * @module-tag check
  */
 import { abortAllDurableObjects, env } from "cloudflare:test";
 import fc from "fast-check";

@@ -2,6 +2,8 @@
  * Models that are scarce although the cell has slots (docs/rules/fairshare.md#served-score): a tenant that waits for
  * such a model is served in turn with the others that wait for it, and no tenant carries credit from one model to
  * another.
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { runScenario, type ShareRun } from "./run.ts";

@@ -1,6 +1,8 @@
 /**
  * Prices of parts: tokens from a cache and into one, of reasoning, of audio and of images, seconds of audio, as upstreams report them
  * (docs/rules/settlement-and-rows.md#cost, docs/rules/settlement-and-rows.md#parts-of-tokens).
+ *
+ * @module-tag check
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";

@@ -1,4 +1,8 @@
-/** What becomes of the connection of a realtime session that has ended (docs/rules/realtime.md#limits-of-a-session). */
+/**
+ * What becomes of the connection of a realtime session that has ended (docs/rules/realtime.md#limits-of-a-session).
+ *
+ * @module-tag check
+ */
 import { once } from "node:events";
 import net from "node:net";
 import { expect, it } from "vitest";

@@ -56,7 +56,7 @@ const headOf = ({ status, headers }: Response) => ({ status, type: headers.get("
 const EARLY = { status: 200, type: "text/event-stream" };
 
 describe("a stream whose first event does not come in time", () => {
-  it.each([
+  mainRows(1)([
     ["without a head", "hang"],
     ["after its head", "silent"],
   ])("is asked for at the next endpoint (%s)", async (_, behaviour) => {
@@ -88,7 +88,7 @@ describe("a stream whose first event does not come in time", () => {
     expect(await rowOf(minted, response)).toMatchObject({ status_code: 504, total_tokens: 0 });
   });
 
-  it("is no answer that is not streamed: it may take longer", async () => {
+  it("is no answer that is not streamed: it may take longer", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=1500", { first_token_timeout_secs: 1 });
     const response = await fixture.gateway.chat(minted);
     expect({ status: response.status, attempts: (await rowOf(minted, response)).attempts }).toEqual({
@@ -98,7 +98,7 @@ describe("a stream whose first event does not come in time", () => {
   });
 });
 
-mainRows(2)([
+mainRows(1)([
   ["through JavaScript", {}],
   ["as it comes", ASKS_FOR_USAGE],
 ])("a stream that falls silent ends with the in-band error (relayed %s)", async (_, body) => {
@@ -113,7 +113,7 @@ mainRows(2)([
   });
 });
 
-it("an answer that is not streamed and falls silent is cut off", async () => {
+it("an answer that is not streamed and falls silent is cut off", { tags: ["check"] }, async () => {
   sink().answer = () => ({ ...jsonAnswer({}), body: '{"choices":[', open: true });
   const minted = await fixture.gateway.mint(sink().url, "plain", { idle_timeout_secs: 1 });
   const response = await fixture.gateway.chat(minted);
@@ -146,7 +146,7 @@ describe("the client of a stream that waits in the queue", () => {
     return { minted, finish };
   }
 
-  it.each([
+  mainRows(1)([
     ["through JavaScript", {}],
     ["as it comes", ASKS_FOR_USAGE],
   ])("gets a head and comments, and then its events (relayed %s)", async (_, body) => {
@@ -160,7 +160,7 @@ describe("the client of a stream that waits in the queue", () => {
     expect(await rowOf(minted, response)).toMatchObject({ status_code: 200, error_code: "", admission: "queued" });
   });
 
-  it("gets a refusal that comes later as an event, and the row has its status", async () => {
+  it("gets a refusal that comes later as an event, and the row has its status", { tags: ["check"] }, async () => {
     const { minted, finish } = await busy();
     const response = await fixture.gateway.chat(minted, { stream: true });
     const reading = new Reading(response);
@@ -173,7 +173,7 @@ describe("the client of a stream that waits in the queue", () => {
     expect(await rowOf(minted, response)).toMatchObject({ status_code: 403, error_code: "model_disabled" });
   });
 
-  it("leaves the queue when it leaves", async () => {
+  it("leaves the queue when it leaves", { tags: ["check"] }, async () => {
     const { minted, finish } = await busy();
     const leaving = new AbortController();
     const response = await fixture.gateway.chat(minted, { stream: true, signal: leaving.signal });
@@ -186,7 +186,7 @@ describe("the client of a stream that waits in the queue", () => {
 });
 
 describe("the client of a stream whose upstream is silent", () => {
-  it.each([
+  mainRows(1)([
     ["/v1/chat/completions", "status=503", { error: { detail: "status 503" } }, 502],
     ["/v1/messages", "status=400", { type: "error", error: { detail: "status 400" } }, 400],
   ])("gets a failure on %s as an event of this route", async (path, behaviour, event, status) => {
@@ -214,7 +214,7 @@ describe("the client of a stream whose upstream is silent", () => {
     expect(await rowOf(minted, response)).toMatchObject({ status_code: status, total_tokens: 0 });
   });
 
-  it("gets the end of its time as an event", async () => {
+  it("gets the end of its time as an event", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "hang", {
       stream_keepalive_secs: 1,
       first_token_timeout_secs: 2,
@@ -226,7 +226,7 @@ describe("the client of a stream whose upstream is silent", () => {
     expect(await rowOf(minted, response)).toMatchObject({ status_code: 504, error_code: "upstream_timeout" });
   });
 
-  it.each([
+  mainRows(1)([
     ["through JavaScript", {}],
     ["as it comes", ASKS_FOR_USAGE],
   ])("ends the call when it leaves after its early head (relayed %s)", async (_, body) => {
@@ -267,7 +267,7 @@ describe("the client of a stream whose upstream is silent", () => {
     });
   });
 
-  it("gets comments between two events, and nothing of them counts", async () => {
+  it("gets comments between two events, and nothing of them counts", { tags: ["check"] }, async () => {
     const begun = Promise.withResolvers<ServerResponse>();
     sink().answer = () => (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write(EVENT);
@@ -283,7 +283,7 @@ describe("the client of a stream whose upstream is silent", () => {
     expect(await rowOf(minted, response)).toMatchObject({ status_code: 200, input_tokens: 3, output_tokens: 2 });
   });
 
-  it("gets no head before its answer when that is switched off", async () => {
+  it("gets no head before its answer when that is switched off", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=1500,status=429", {
       stream_keepalive_secs: 0,
     });

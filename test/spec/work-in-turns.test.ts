@@ -2,6 +2,8 @@
  * While the Worker works on a hostile answer to one tenant, the stream of another one goes on
  * (docs/rules/request-bodies.md#work). The stream's upstream writes an event when the client has the one before, so that
  * events are counted, not time: work in one piece lets only those pass that are on their way when it begins.
+ *
+ * @module-tag check
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

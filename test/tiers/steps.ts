@@ -44,7 +44,8 @@ const containers: Step = { name: "containers", run: ["test/containers/main.ts"] 
 const compose: Step = { name: "compose", run: ["test/containers/compose/main.ts"] };
 const upgrades = vitest("upgrades", ["upgrades"]);
 const browser = vitest("browser", ["browser"], BROWSER);
-const database = vitest("database", ["postgres", "neon"]);
+const postgres = vitest("postgres", ["postgres"]);
+const neon = vitest("neon", ["neon"]);
 const properties = vitest("properties", ["properties"]);
 const saturation = vitest("saturation", ["saturation"]);
 const soak: Step = { name: "soak", run: ["test/soak/main.ts"] };
@@ -72,24 +73,26 @@ const CHECK: readonly Phase[] = [
   [
     [
       { name: "format", run: ["biome", "check", "."] },
-      { name: "lint", run: ["npm", "run", "--silent", "lint"] },
       { name: "types", run: ["infra/types.ts"] },
       { name: "build", run: ["infra/bundle.ts"] },
       { name: "deploy:check", run: ["npm", "run", "--silent", "deploy:check"] },
       tagged("check", "units, rest", ["unit", "objects"]),
     ],
-    [tagged("check", "specification, faults, rest", ["spec", "faults"]), database],
+    [tagged("check", "specification, faults, rest", ["spec", "faults"]), postgres],
   ],
   // Half of the model's run waits for rows and for checks against the ledger. One seed, so that CI judges the change; others are drawn at length.
   [
     [vitest("browser, main walks", ["browser"], { ...BROWSER, env: { TEST_TIER: "check" } })],
-    [modelFor(1, "--seed", "1")],
+    [{ name: "lint", run: ["npm", "run", "--silent", "lint"] }, modelFor(1, "--seed", "1")],
   ],
 ];
 
 const RELEASE: readonly Phase[] = [
   long,
-  [[properties], [upgrades, fronts, wherePossible(workflows), wherePossible(chart), wherePossible(clients)]],
+  [
+    [properties, neon],
+    [upgrades, fronts, wherePossible(workflows), wherePossible(chart), wherePossible(clients)],
+  ],
   only(browser),
   only(cluster),
   only(wherePossible(slurm)),
@@ -110,7 +113,7 @@ export const AREAS: Readonly<Record<string, readonly Step[]>> = {
   containers: [containers, compose],
   upgrades: [upgrades],
   browser: [browser],
-  database: [database],
+  database: [postgres, neon],
   clients: [clients],
   servers: [servers],
   soak: [soak],

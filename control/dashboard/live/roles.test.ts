@@ -1,4 +1,8 @@
-/** What each role reaches in the console, route by route (docs/rules/users.md#roles). */
+/**
+ * What each role reaches in the console, route by route (docs/rules/users.md#roles).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { UserRole } from "../../../shared/fields/roles.ts";
 import type { ApiKey, CreatedKey } from "../../../shared/schema/api-key.ts";

@@ -1,4 +1,8 @@
-/** A read of usage ends with the caller who made it, which is no failure of the store. */
+/**
+ * A read of usage ends with the caller who made it, which is no failure of the store.
+ *
+ * @module-tag check
+ */
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import { ADMIN_TOKEN, startControl } from "../../../test/harness/control.ts";

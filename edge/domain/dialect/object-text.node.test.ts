@@ -1,4 +1,8 @@
-/** Arguments of a streamed call, read piece by piece: only what Anthropic's client can parse is passed on. */
+/**
+ * Arguments of a streamed call, read piece by piece: only what Anthropic's client can parse is passed on.
+ *
+ * @module-tag check
+ */
 import { partialParse } from "@anthropic-ai/sdk/_vendor/partial-json-parser/parser";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,8 @@
-/** Thousands of tenants that wait for models which are all full: a decision examines models, not tenants. */
+/**
+ * Thousands of tenants that wait for models which are all full: a decision examines models, not tenants.
+ *
+ * @module-tag check
+ */
 import { describe, expect, it } from "vitest";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
@@ -9,7 +13,7 @@ const MODELS = 30;
 const DECISIONS = 300;
 const TENANTS = propertyRuns(2000);
 
-/** What the tenants wait for, and how the models weigh. */
+/** The models that the tenants wait for, and their weights. */
 interface Scarcity {
   /** Models that a tenant waits for, in order of arrival; -1: one that has room, while the cell has none. */
   readonly models: (tenant: number) => readonly number[];

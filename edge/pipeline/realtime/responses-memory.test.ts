@@ -1,4 +1,8 @@
-/** The memory for the WebSocket mode of Responses (docs/rules/realtime.md#responses-over-a-websocket). */
+/**
+ * The memory for the WebSocket mode of Responses (docs/rules/realtime.md#responses-over-a-websocket).
+ *
+ * @module-tag check
+ */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";

@@ -1,6 +1,6 @@
 /**
  * Step 8: the bytes of the upstream go to the client unchanged, and usage is read from a copy
- * (docs/rules/streams.md#two-relays). This file decides which relay moves the answer and what its end means; the relays
+ * (docs/rules/streams.md#two-relays). This file decides which relay moves the answer and how its end is handled; the relays
  * move bytes.
  */
 import { GatewayError } from "../../../shared/errors.ts";
@@ -38,11 +38,11 @@ const END_WITHIN_MS = 1_000;
 /** Types of answers whose bytes are text. */
 const TEXT_TYPE = /^(?:text\/|application\/[\w.+-]*json|$)/i;
 
-/** An answer to relay, and what follows its end. */
+/** An answer to relay, and the actions at its end. */
 interface RelayInput {
   readonly request: Resolved & { readonly upstream: UpstreamProgress };
   readonly forwarded: UpstreamAnswer;
-  /** The bill of a 2xx, by what was seen of it. */
+  /** The bill of a 2xx, by the part that was seen. */
   readonly bill: (answered: BilledAnswer) => Billed;
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
@@ -52,8 +52,8 @@ interface RelayInput {
 }
 
 /**
- * The response of a request whose upstream has answered. Its end settles the request. Throws what a stage throws, or
- * ClientGone, after the request was settled by that.
+ * The response of a request whose upstream has answered. Its end settles the request. Rethrows the error of a stage, or throws
+ * ClientGone, after that has settled the request.
  */
 export async function relay(call: Call, relayed: RelayInput): Promise<Response> {
   const { request, settler, miss } = relayed;
@@ -80,7 +80,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   // the answer of a translated call is stored nowhere
   const ids = response.ok && translation === null ? answerIdsOf(call, request, forwarded.target) : null;
   const { billedBy } = call.route;
-  // what is only read, cancelled or downloaded was not made for this request
+  // an answer that is only read, cancelled or downloaded was not made for this request
   const { method } = call.request;
   const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && TEXT_TYPE.test(contentType ?? "");
   const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade, events };
@@ -98,7 +98,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   let isBrokenByStage = (): boolean => false;
   const atEnd: (() => void)[] = [];
 
-  /** The failure of an answer that has begun. */
+  /** The failure of an answer that has started. */
   const brokenBy = (reason: string): GatewayError => {
     call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
     return reportBrokenStream(call, request.model, reason, scan.bytes);
@@ -119,7 +119,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const isCut = end !== "complete" || (events && stages.length > 0);
     const stopped = isCut && ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? interrupted : null;
     const isFailed = events && response.ok && scan.hasError;
-    // SDKs leave at an error: they do not read the body of a refusal, nor what follows an error event.
+    // SDKs leave at an error: they do not read the body of a refusal, nor bytes after an error event.
     const isLeft = end === "gone" && !isFailed && !isBrokenByStage() && (response.ok || readerStalled);
     const statusCode = stopped?.status ?? (isLeft ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
@@ -162,7 +162,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     } else buffer?.close();
   };
 
-  /** Settles a request whose stages failed before the client got a byte, and throws what the client gets. */
+  /** Settles a request whose stages failed before the client got a byte, and throws the client's error. */
   const failed = (error: unknown, broken: boolean): never => {
     cancellation.release();
     for (const free of atEnd) free();
@@ -179,7 +179,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const failure =
       interrupted ?? (broken ? new GatewayError(timedOut === null ? "upstream_failed" : "upstream_timeout") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
-    // The tokens of a row that says so are charged, and this client got nothing.
+    // Tokens in a row are charged, and this client got nothing.
     const billed = ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? NOTHING_BILLED : { ...used, costUsd: 0 };
     settler.end({ statusCode, billed, refunded: true, failure });
     throw failure;

@@ -4,6 +4,7 @@ import { atOnce } from "../../../shared/steps.ts";
 import { callerOf, refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
+import { mainRows } from "../../../test/harness/main-rows.ts";
 import { NO_EDITS, type ParsedCall } from "../call/known.ts";
 import { parseCall } from "./parse-call.ts";
 
@@ -49,9 +50,7 @@ function collectGarbage(): void {
   process.getBuiltinModule("node:vm").runInNewContext("gc")();
 }
 
-/**
- * Whether what goes upstream differs from `expected`, described by its length and the position of the first difference.
- */
+/** Whether the upstream's body differs from `expected`, described by its length and the position of the first difference. */
 async function differs({ outgoing }: ParsedCall, addUsage: boolean, expected: string): Promise<unknown> {
   const body = outgoing.open(
     "up",
@@ -99,7 +98,7 @@ describe("a large body on its way", () => {
     });
     const { outgoing } = await parsed(body);
     decode.mockRestore();
-    // what a weak reference refers to stays until the task that made it is over
+    // the target of a weak reference stays until the task that made the reference is over
     await new Promise((resolve) => void setImmediate(resolve));
     collectGarbage();
     const kept = new Set(outgoing.clientBytes?.map(({ buffer }) => buffer));
@@ -130,7 +129,7 @@ describe("the memory of a large body", () => {
     expect(world.memory.bodyMemory.usedBytes).toBe(0);
   });
 
-  it.each([
+  mainRows(1)([
     ["short messages", messages(80_000), 3],
     ["more values than the memory of all", `{"model":"tiny","x":[${"[],".repeat(800_000)}[]]}`, 9],
   ])(

@@ -12,7 +12,7 @@ import { usageRowOf, withEnergy } from "../call/report/usage-row.ts";
 
 /** How a request ended. */
 export interface RequestEnd extends EndDetails {
-  /** What the client got; 499 when it left. */
+  /** The client's status; 499 if it left. */
   readonly statusCode: number;
   readonly billed?: Billed;
   /** The row has its tokens, and nothing is charged for them (docs/rules/boons.md#answers). */
@@ -33,7 +33,7 @@ export class Settler {
     call.waitUntil(this.#finished.promise);
   }
 
-  /** It has gone on to another model, with the slot of that one. */
+  /** It has moved to another model, and has that model's slot. */
   moved(request: AdmittedRequest): void {
     this.#request = request;
   }

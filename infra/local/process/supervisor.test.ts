@@ -1,4 +1,8 @@
-/** Parts that live and hang: real processes, stopped by the system or blocked in their own event loop. */
+/**
+ * Parts that live and hang: real processes, stopped by the system or blocked in their own event loop.
+ *
+ * @module-tag check
+ */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -57,7 +57,7 @@ function conformance(start: () => Promise<Subject>): void {
     return (body as { result?: unknown; error?: string }).error ?? (body as { result: unknown }).result;
   };
 
-  /** What is left of `secs` seconds that a key got at `sinceMs`, to the nearest second. */
+  /** The rest of `secs` seconds that a key got at `sinceMs`, to the nearest second. */
   const expectTtl = async (key: string, secs: number, sinceMs: number): Promise<void> => {
     const ttl = await run("TTL", key);
     expect(ttl).toBeLessThanOrEqual(secs);

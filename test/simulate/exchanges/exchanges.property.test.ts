@@ -2,6 +2,8 @@
  * Exchanges between isolates and their Cell (docs/rules/admission.md#exchanges), with the real parts of both sides in
  * simulated time: every law of docs/architecture.md#admission holds.
  * EXCHANGE_SIMULATION_RUNS=5000 runs more worlds.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
