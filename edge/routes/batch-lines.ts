@@ -2,8 +2,9 @@
  * Lines of batches, which the control service sends with the token between the planes (docs/rules/batches.md#lines): each is a
  * call of the key that it names, under its own request id. `GET` returns the state of a line.
  */
+
+import { BATCH_ENDPOINTS } from "../../shared/catalogues/batch-endpoints.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { BATCH_ENDPOINTS } from "../../shared/schema/batch.ts";
 import { LINE_HEADERS, type LineOutcome } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER } from "../../shared/wire/internal.ts";
 import type { Deps } from "../deps.ts";

@@ -6,6 +6,7 @@ import { shownTime } from "../fields/common-fields.ts";
 export const ATTENTION_KINDS = [
   "cell_unreachable",
   "model_down",
+  "no_replica",
   "endpoint_down",
   "provisioner_held",
   "provision_failed",

@@ -6,6 +6,9 @@ import { notServed, usageLogFilterSchema } from "./usage.ts";
 export const FACETS = ["status", "model", "tenant_id", "key_id", "error_code", "request_type"] as const;
 export type Facet = (typeof FACETS)[number];
 
+/** What `error_code` counts, and filters by, of requests that got an error of the upstream's own, which has no code. */
+export const UPSTREAM_ERROR = "upstream_error";
+
 /** Query of GET /usage/logs/facets. */
 export const usageLogFacetsQuerySchema = usageLogFilterSchema;
 
