@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { ENDPOINT_FIELDS } from "../../../shared/fields/endpoint-fields.ts";
 import { createModelEndpointSchema, updateModelEndpointSchema } from "../../../shared/schema/model-endpoint.ts";
