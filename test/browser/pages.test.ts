@@ -244,7 +244,8 @@ describe.each(PAGES)("the page $name", ({ as, path, isThere }) => {
     const requests = countedRequests(visit.page);
     await goTo(visit);
     expect(requests.length, requests.join("\n")).toBeLessThanOrEqual(REQUESTS_MAX);
-    expect((await vitalsOf(visit.page)).layoutShift).toBeLessThanOrEqual(LAYOUT_SHIFT_MAX);
+    const { layoutShift, shifts } = await vitalsOf(visit.page);
+    expect(layoutShift, shifts.join("\n")).toBeLessThanOrEqual(LAYOUT_SHIFT_MAX);
     expect(visit.problems()).toEqual([]);
     const delayed = await console_.open({ as });
     await delayRequests(delayed.page);
