@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";
 import { createInvitationSchema } from "../../../shared/schema/invitation.ts";
