@@ -38,7 +38,7 @@ export class LargeAnswers {
       for (;;) {
         ending.throwIfAborted();
         try {
-          return { ...end, answer: null, answerFileId: await storeAnswer(db, batchId, content) };
+          return { ...end, answer: null, answerFileId: await storeAnswer(db, batchId, content, ending) };
         } catch (error) {
           onFailed(end, error);
           await sleep(AGAIN_AFTER_MS, undefined, { signal: ending });

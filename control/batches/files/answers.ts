@@ -12,9 +12,14 @@ const PIECE_BYTES = 128 * 1024;
 
 /**
  * Stores an answer and returns the id of its file; null: its batch does not exist any more. After each piece it leaves the database to
- * others for as long as that one took.
+ * others for as long as that one took. Throws when `signal` is aborted.
  */
-export async function storeAnswer(db: Database, batchId: string, content: Buffer): Promise<string | null> {
+export async function storeAnswer(
+  db: Database,
+  batchId: string,
+  content: Buffer,
+  signal: AbortSignal,
+): Promise<string | null> {
   const made = await db.execute(sql`
     INSERT INTO files (tenant_id, purpose, filename, bytes, answer_of)
     SELECT tenant_id, 'batch_output', '', ${content.length}, id FROM batches WHERE id = ${batchId} RETURNING id`);
@@ -25,7 +30,7 @@ export async function storeAnswer(db: Database, batchId: string, content: Buffer
       const beganMs = performance.now();
       const bytes = content.subarray(n * PIECE_BYTES, (n + 1) * PIECE_BYTES);
       await db.insert(filePieces).values({ file_id: row.id, n, bytes });
-      await sleep(performance.now() - beganMs);
+      await sleep(performance.now() - beganMs, undefined, { signal });
     }
     return row.id;
   } catch (error) {
