@@ -25,21 +25,21 @@ export class LargeAnswers {
     this.#options = options;
   }
 
-  /** The end as it is stored in the row. Tries until the database has the answer. Throws when this process ends. */
+  /** The end as it is stored in the row. Tries until the database has the answer. Throws when this process ends before. */
   async apart(end: LineEnd): Promise<LineEnd> {
     const { answer, batchId, state } = end;
     // its next try brings another answer
     if (answer === null || state === "waiting") return { ...end, answer: null };
     if (Buffer.byteLength(answer) <= ROW_MAX_BYTES) return end;
     const { db, ending, onFailed } = this.#options;
-    const over = await this.#turns.begin(ending);
+    const over = await this.#turns.begin();
     try {
       const content = Buffer.from(inOneLine(answer));
       for (;;) {
-        ending.throwIfAborted();
         try {
           return { ...end, answer: null, answerFileId: await storeAnswer(db, batchId, content, ending) };
         } catch (error) {
+          if (ending.aborted) throw error;
           onFailed(end, error);
           await sleep(AGAIN_AFTER_MS, undefined, { signal: ending });
         }
