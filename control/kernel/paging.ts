@@ -119,9 +119,11 @@ export const createdMicros = (column: PgColumn): SQL<string> =>
   sql<string>`((extract(epoch from ${column}) * 1000000)::bigint)::text`;
 
 /** Rows that are read first, when nobody knows yet how large they are. */
-const FIRST_ROWS = 25;
+const FIRST_ROWS = 5;
 /** Any may be larger than all before it. */
 const MOST_ROWS = 50;
+/** The bytes for which a part has rows, by those before. */
+const PART_BYTES = LIMITS.listBytes / 8;
 /** A page of more bytes than this is large. */
 const LARGE_BYTES = LIMITS.listBytes / 16;
 /** Large pages are read one at a time, in all of this process. */
@@ -129,7 +131,7 @@ const largePages = new WaitingLine(1);
 
 /**
  * One page, read a part at a time: `read` gives the next rows of the list behind `after`, at most `limit`. A part has as many as are
- * likely to fit into the bytes of a page, by those before it. Large pages take turns, with pauses as long as their parts took, so
+ * likely to fit into its bytes, by those before it. Large pages take turns, with pauses as long as their parts took, so
  * that they leave half of the thread to others. A page has at least one row. Throws 503, and what `read` throws.
  */
 export async function readPage<Row, T>(
@@ -157,7 +159,8 @@ export async function readPage<Row, T>(
         after = sortKey(row);
       }
       if (found.length < limit) return { rows, next: null };
-      size = Math.min(MOST_ROWS, Math.max(1, Math.floor(((LIMITS.listBytes - bytes) / bytes) * rows.length)));
+      const fitting = (Math.min(PART_BYTES, LIMITS.listBytes - bytes) / bytes) * rows.length;
+      size = Math.min(MOST_ROWS, Math.max(1, Math.floor(fitting)));
       if (end !== null) await sleep(performance.now() - beganMs);
     } finally {
       end?.();

@@ -40,7 +40,7 @@ it("of rows that become large it reads as little", async () => {
   });
 });
 
-it.each([1, 24, 25, 26, 99, 100])("has %i rows at most, and reads one more", async (limit) => {
+it.each([1, 4, 5, 6, 55, 100])("has %i rows at most, and reads one more", async (limit) => {
   const { parts, page } = listOf(times(120, 10));
   const { rows, next } = await page({ limit: String(limit) });
   const read = parts.reduce((sum, count) => sum + count, 0);
@@ -48,12 +48,12 @@ it.each([1, 24, 25, 26, 99, 100])("has %i rows at most, and reads one more", asy
 });
 
 it("pages have every row once, whatever their sizes, and no page is longer than its bytes", async () => {
-  const sizes = Array.from({ length: 500 }, (_, at) => (at % 7 === 0 ? LARGE : at % 11 === 0 ? 5_000_000 : at));
+  const sizes = Array.from({ length: 150 }, (_, at) => (at % 7 === 0 ? LARGE : at % 50 === 9 ? 5_000_000 : at));
   const { page } = listOf(sizes);
   const found: number[] = [];
   const long: number[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {
-    const { rows, next } = await page({ limit: "130", ...(cursor === "" ? {} : { cursor }) });
+    const { rows, next } = await page({ limit: "60", ...(cursor === "" ? {} : { cursor }) });
     found.push(...rows.map(({ at }) => at));
     if (rows.length > 1 && JSON.stringify(rows).length > LIMITS.listBytes * 1.01) long.push(rows.length);
     cursor = next;
