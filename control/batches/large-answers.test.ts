@@ -60,14 +60,14 @@ afterAll(async () => {
   await control.close();
 });
 
-function newRuns(bucket: Bucket | null = null): BatchRuns {
+function newRuns(bucket: Bucket | null = null, onLog: () => void = () => undefined): BatchRuns {
   const runs = new BatchRuns({
     ctx: control.ctx,
     sender: new LineSender([{ cell: "eu", url: `http://127.0.0.1:${(cell.address() as AddressInfo).port}` }], "token"),
     store: { put: async () => undefined },
     bucket,
     usageRetentionDays: 0,
-    log: createLog({ write: () => undefined }),
+    log: createLog({ write: onLog }),
   });
   open.push(runs);
   return runs;
@@ -156,7 +156,7 @@ it("rows of lines hold none of it, and the results have each once, in the order 
   const done = await batchAfter(runs, batch, isCompleted);
   expect(await resultsOf(done.output_file_id)).toEqual(expected(0, 1, 2, 4));
   expect(await resultsOf(done.error_file_id)).toEqual(expected(3));
-  expect({ sent: sent.toSorted(), left: await db.$count(files, answersOf(batch)) }).toEqual({
+  expect({ sent: sent.toSorted((one, other) => one - other), left: await db.$count(files, answersOf(batch)) }).toEqual({
     sent: [0, 1, 2, 3, 4],
     left: 0,
   });
@@ -170,13 +170,13 @@ it("a process that stops between its pieces loses and doubles none", async () =>
   await db.update(batches).set({ lines_total: 1 }).where(eq(batches.id, batch.id));
   // only some pieces of it can be stored
   await db.execute(sql`ALTER TABLE file_pieces ADD CONSTRAINT first_pieces CHECK (n < 4) NOT VALID`);
-  const first = newRuns();
+  const stopped = Promise.withResolvers<void>();
+  const first = newRuns(null, () => {
+    first.end();
+    stopped.resolve();
+  });
   await first.tick();
-  await waitFor(
-    async () => await db.$count(files, answersOf(batch)),
-    (count) => count > 0,
-  );
-  first.end();
+  await stopped.promise;
   await db.execute(sql`ALTER TABLE file_pieces DROP CONSTRAINT first_pieces`);
   // what a process leaves that is killed
   const left = { tenant_id: batch.tenant_id, purpose: "batch_output" as const, filename: "", answer_of: batch.id };
