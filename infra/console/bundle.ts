@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type BuildResult, context, type Metafile } from "esbuild";
-import { WRITES_JSON_SCHEMA, withoutJsonSchema } from "./judging-only.ts";
+import { USES_HELPERS, WRITES_JSON_SCHEMA, withOwnHelpers, withoutJsonSchema } from "./judging-only.ts";
 import { onlyNamedParts } from "./named-parts.ts";
 import { askingAhead } from "./parts-ahead.ts";
 import { SharedPart } from "./shared-part.ts";
@@ -89,6 +89,10 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
           own.onLoad({ filter: /[\\/]browser[\\/].*\.tsx?$/, namespace: "file" }, ({ path }) => ({
             contents: sourceOf(path),
             loader: path.endsWith("x") ? "tsx" : "ts",
+          }));
+          own.onLoad({ filter: USES_HELPERS, namespace: "file" }, ({ path }) => ({
+            contents: withOwnHelpers(readFileSync(path, "utf8")),
+            loader: "js",
           }));
           own.onLoad({ filter: WRITES_JSON_SCHEMA, namespace: "file" }, ({ path }) => ({
             contents: withoutJsonSchema(readFileSync(path, "utf8")),
