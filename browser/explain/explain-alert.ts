@@ -19,6 +19,8 @@ const ALERTS = [
   [/^model_health_down:(.*)/, "attention_model_down_text", (model) => modelTarget(model, "health")],
   [/^term_budget_warn:(.*)/, "attention_budget_low_text", toBudget],
   [/^term_budget_exhausted:(.*)/, "attention_budget_exhausted_text", toBudget],
+  [/^key_term_budget_warn:tenant:(.*)/, "attention_budget_low_text", toBudget],
+  [/^key_term_budget_exhausted:tenant:(.*)/, "attention_budget_exhausted_text", toBudget],
   [/^key_term_budget_warn:(.*)/, "attention_budget_low_text", toKey],
   [/^key_term_budget_exhausted:(.*)/, "attention_budget_exhausted_text", toKey],
   [/^tenant_expiry:(.*)/, "attention_tenant_expires_text", (tenant) => tenantTarget(tenant, "schedule")],
