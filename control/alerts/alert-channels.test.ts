@@ -221,6 +221,10 @@ describe("a channel", () => {
       (await call<{ error: { param: string; code: string } }>(method, path, body)).body.error;
     const wrong = { code: "validation_failed" };
     expect(await paramOf("POST", AT, hook)).toMatchObject({ ...wrong, param: "name" });
+    for (const name of ["a\r\nb", "a\u2028b", "a\u202eb"]) {
+      expect(await paramOf("POST", AT, { ...hook, name })).toMatchObject({ ...wrong, param: "name" });
+      expect(await paramOf("PATCH", `${AT}/${id}`, { name })).toMatchObject({ ...wrong, param: "name" });
+    }
     expect(await paramOf("POST", AT, { name: "n", type: "slack" })).toMatchObject({ ...wrong, param: "url" });
     expect(await paramOf("POST", AT, { ...hook, name: "n", url: "http://169.254.169.254/" })).toMatchObject({
       code: "address_blocked",
