@@ -71,16 +71,17 @@ async function passedBudgets({ db }: VerbContext): Promise<readonly Passed[]> {
       FROM alert_log
       WHERE issue_key ~ '^(key_)?term_budget_(warn|exhausted):(tenant:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
       GROUP BY 1, 2, 3
+    ), keys AS (
+      SELECT k.id, p.last_ms FROM passed p JOIN api_keys k ON k.id = p.id WHERE p.of_key AND NOT p.of_many
+      UNION ALL
+      SELECT k.id, p.last_ms FROM passed p JOIN api_keys k ON k.tenant_id = p.id
+      WHERE p.of_many AND (k.budget_tokens IS NOT NULL OR k.budget_cost_usd IS NOT NULL)
     ), owners AS (
       SELECT 'tenant' AS owner, t.id, t.id AS tenant_id, t.name AS tenant, '' AS key, p.last_ms
       FROM passed p JOIN tenants t ON t.id = p.id WHERE NOT p.of_key
       UNION ALL
-      SELECT 'key', k.id, t.id, t.name, coalesce(nullif(k.name, ''), k.key_prefix), max(p.last_ms)
-      FROM passed p
-      JOIN api_keys k ON (NOT p.of_many AND k.id = p.id)
-        OR (p.of_many AND k.tenant_id = p.id AND (k.budget_tokens IS NOT NULL OR k.budget_cost_usd IS NOT NULL))
-      JOIN tenants t ON t.id = k.tenant_id
-      WHERE p.of_key GROUP BY k.id, t.id
+      SELECT 'key', k.id, t.id, t.name, coalesce(nullif(k.name, ''), k.key_prefix), max(keys.last_ms)
+      FROM keys JOIN api_keys k ON k.id = keys.id JOIN tenants t ON t.id = k.tenant_id GROUP BY k.id, t.id
     )
     SELECT owner, id, tenant_id, tenant, key, last_ms::float8 AS last_ms FROM owners
     ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY owner = 'tenant' DESC, last_ms DESC, id), last_ms DESC
