@@ -1,4 +1,4 @@
-/** What stands in for the part of the schema library that browsers do not need has the exports of that part. */
+/** The replacement for the part of the schema library that browsers do not need has the exports of that part. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

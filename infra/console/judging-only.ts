@@ -1,6 +1,6 @@
 /**
- * Leaves out of the schema library what writes JSON Schema. Every schema names it, so that a bundler cannot leave it out, and in
- * browsers schemas do nothing but judge what was typed (docs/rules/console.md#files).
+ * Removes the JSON Schema writer from the schema library. Every schema references it, so a bundler cannot remove it, and in
+ * browsers schemas only validate input (docs/rules/console.md#files).
  */
 
 /** The modules of zod that write JSON Schema. */
@@ -9,7 +9,7 @@ export const WRITES_JSON_SCHEMA = /[\\/]zod[\\/]v4[\\/]core[\\/](to-json-schema|
 const DECLARED = /^export (?:async )?(?:function|const|class) (\w+)/gm;
 const LISTED = /^export \{([^}]*)\}/gm;
 
-/** A module with the same exports, each of which answers nothing. */
+/** A module with the same exports; all of them do nothing. */
 export function withoutJsonSchema(source: string): string {
   const declared = Array.from(source.matchAll(DECLARED), ([, name]) => name);
   const listed = Array.from(source.matchAll(LISTED), ([, list = ""]) => list.split(",")).flat();
