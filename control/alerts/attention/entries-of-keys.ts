@@ -23,8 +23,7 @@ export function entriesOfKeys(entries: readonly EntryOfKey[], said: string, atLe
     return [
       {
         ...first.item,
-        entity_type: "tenant" as const,
-        entity_id: first.tenantId,
+        entity_id: `tenant:${first.tenantId}`,
         name: first.tenant,
         detail,
         since: sinces[0] ?? null,

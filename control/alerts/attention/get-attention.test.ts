@@ -258,14 +258,19 @@ describe("attention", () => {
       ["budget_exhausted", other, "few: k0", `100 percent used (monthly), until ${iso(NOW_MS + HOUR_MS)}`],
       [
         "budget_exhausted",
-        many.id,
+        `tenant:${many.id}`,
         "many",
         expect.stringMatching(
           /^at least 49 API keys have used up their budgets, the first are "k\d+", "k\d+", "k\d+"$/,
         ),
       ],
       ["key_expires", other, "few: k0", `expires at ${iso(NOW_MS + 60_000)}`],
-      ["key_expires", many.id, "many", '60 API keys expire within 72 hours, the first are "k0", "k1", "k2"'],
+      [
+        "key_expires",
+        `tenant:${many.id}`,
+        "many",
+        '60 API keys expire within 72 hours, the first are "k0", "k1", "k2"',
+      ],
       ["user_pending", "pending", "Accounts", "1 account is awaiting approval"],
     ]);
     await db.delete(users);
