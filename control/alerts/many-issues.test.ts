@@ -200,7 +200,7 @@ it("a message that is never taken is tried for an hour, and the others are sent 
   expect({ taken: taken.length, isHour: hours >= 1 && hours < 1.1 }).toEqual({ taken: 4, isHour: true });
 });
 
-it("a message that the channel refuses is given up at once, and one changed setting ends every pause", async () => {
+it("a message refused for good is given up at once, and a changed setting ends every pause", async () => {
   takes((key) => ({ status: key === "disk_low:bad" ? 400 : 503, headers: { "retry-after": "500" } }));
   const sender = newSender();
   await sender.take([

@@ -3,7 +3,7 @@ import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import { firstNames, KEYS_TOLD_APART } from "../issues-of-keys.ts";
 
 /** The entry of one key. */
-export interface EntryOfKey {
+interface EntryOfKey {
   readonly tenantId: string;
   readonly tenant: string;
   /** The name of the key, or its prefix. */
