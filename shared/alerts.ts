@@ -140,7 +140,7 @@ export const issues = {
   ): Issue =>
     issueOf(
       `guardrails_${side}`,
-      `${tenant.name}: ${scanners.join(", ")} on ${side}, action ${action}`,
+      `${JSON.stringify(tenant.name)}: ${scanners.join(", ")} on ${side}, action ${action}`,
       `_${tenant.id}`,
     ),
 
@@ -149,13 +149,13 @@ export const issues = {
     side: "input" | "output",
     tenant: { readonly id: string; readonly name: string },
     action: string,
-  ): Issue => issueOf(`guardrails_${side}_harm`, `${tenant.name}: harm on ${side}, action ${action}`, `_${tenant.id}`),
+  ): Issue => issueOf(`guardrails_${side}_harm`, `${JSON.stringify(tenant.name)}: harm on ${side}, action ${action}`, `_${tenant.id}`),
 
   jwksFetchFailed: (issuerIndex: number, issuer: string, reason: string): Issue =>
     issueOf("jwks_fetch_failed", `${issuer}: ${reason}`, `:${issuerIndex}`),
 
   identityTenantCreated: (tenant: string, issuer: string): Issue =>
-    issueOf("identity_tenant_created", `${tenant}, issuer ${issuer}`, `:${tenant}`),
+    issueOf("identity_tenant_created", `${JSON.stringify(tenant)}, issuer ${issuer}`, `:${tenant}`),
 
   /**
    * Rows that the analytics store refuses for their content; they are kept as dead letters

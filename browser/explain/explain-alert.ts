@@ -1,7 +1,7 @@
 /** What to do about an alert that is active, and the view where to do it, by its key (docs/reference/alerts.md). Pure. */
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
-import { type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
+import { keyTarget, type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -11,7 +11,6 @@ type Links = (about: string) => LinkTarget;
 const toFailures: Links = (model) => pageTarget("/logs", { model, status: "failed" });
 const toServers: Links = (server) => pageTarget("/mcp", { q: server });
 const toFairshare: Links = () => pageTarget("/fairshare", {});
-const toKey: Links = (key_id) => pageTarget("/keys", { key_id });
 const toBudget: Links = (tenant) => tenantTarget(tenant, "budget");
 
 /** By the beginning of the key; the first that fits counts. */
@@ -19,8 +18,8 @@ const ALERTS = [
   [/^model_health_down:(.*)/, "attention_model_down_text", (model) => modelTarget(model, "health")],
   [/^term_budget_warn:(.*)/, "attention_budget_low_text", toBudget],
   [/^term_budget_exhausted:(.*)/, "attention_budget_exhausted_text", toBudget],
-  [/^key_term_budget_warn:(.*)/, "attention_budget_low_text", toKey],
-  [/^key_term_budget_exhausted:(.*)/, "attention_budget_exhausted_text", toKey],
+  [/^key_term_budget_warn:(.*)/, "attention_budget_low_text", keyTarget],
+  [/^key_term_budget_exhausted:(.*)/, "attention_budget_exhausted_text", keyTarget],
   [/^tenant_expiry:(.*)/, "attention_tenant_expires_text", (tenant) => tenantTarget(tenant, "schedule")],
   [/^slurm_reconcile_held/, "attention_provisioner_held_text", () => pageTarget("/deployments", {})],
   [/^backup_failed/, "attention_backup_failed_text", () => pageTarget("/settings", { tab: "backup" })],

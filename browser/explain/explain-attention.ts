@@ -3,7 +3,7 @@ import type { AttentionItem } from "../../shared/schema/attention.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
 import { explainAlert } from "./explain-alert.ts";
-import { deploymentTarget, type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
+import { deploymentTarget, keyTarget, type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
 import { settingTarget } from "./setting-tabs.ts";
 
 const text = texts("explain", explainTexts);
@@ -72,7 +72,7 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
     case "user":
       return pageTarget("/users", { status: "pending" });
     case "api_key":
-      return pageTarget("/keys", { key_id: entity_id });
+      return keyTarget(entity_id);
     case "settings":
       return kind === "provisioner_held" ? pageTarget("/deployments", {}) : settingTarget(entity_id);
     case "model_endpoint":

@@ -260,6 +260,7 @@ describe("attention", () => {
       "slurm_reconcile_recovered",
     ]);
     expect(of("term_budget_exhausted:t").link).toMatchObject({ params: { tenantId: "t" }, search: { tab: "budget" } });
+    expect(of("key_term_budget_warn:tenant:t").link).toMatchObject({ to: "/keys", search: { tenant_id: "t" } });
     expect(of("model_health_down:team/phi:4").link).toMatchObject({ params: { modelId: "team/phi:4" } });
   });
 

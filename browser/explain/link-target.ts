@@ -67,6 +67,12 @@ export function tenantTarget(tenantId: string, tab: TenantTab): LinkTarget {
   return { to: "/tenants/$tenantId", params: { tenantId }, search: { tab } };
 }
 
+/** A key, or all keys of a tenant: `tenant:` and its id. */
+export function keyTarget(about: string): LinkTarget {
+  const [, tenant_id] = /^tenant:(.*)/.exec(about) ?? [];
+  return pageTarget("/keys", tenant_id === undefined ? { key_id: about } : { tenant_id });
+}
+
 /** A target on the page of a model, by its id or name; `endpoint`: the id of one that is open there. */
 export function modelTarget(modelId: string, tab: "connection" | "health", endpoint?: string): LinkTarget {
   return { to: "/models/$modelId", params: { modelId }, search: endpoint === undefined ? { tab } : { tab, endpoint } };

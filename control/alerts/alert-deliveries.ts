@@ -8,12 +8,17 @@ import { alertDeliveries } from "./tables.ts";
 /** What a channel shows of its messages. */
 export type Deliveries = Pick<ShownChannel, "last_delivery" | "sent" | "failed">;
 
-/** Notes a message or test that was sent or given up at `nowMs`. */
-export async function noteDelivery(db: Database, { channel, ok, detail }: ChannelResult, nowMs: number): Promise<void> {
+/** Notes a message or test that was sent or given up at `nowMs`; `isAgain`: it is tried again, and counted when that has ended. */
+export async function noteDelivery(
+  db: Database,
+  { channel, ok, detail }: ChannelResult,
+  nowMs: number,
+  isAgain = false,
+): Promise<void> {
   const last = { at_ms: nowMs, ok, detail };
   await db
     .insert(alertDeliveries)
-    .values({ channel, ...last, sent: ok ? 1 : 0, failed: ok ? 0 : 1 })
+    .values({ channel, ...last, sent: ok ? 1 : 0, failed: ok || isAgain ? 0 : 1 })
     .onConflictDoUpdate({
       target: alertDeliveries.channel,
       set: {

@@ -3,9 +3,12 @@
  * row, and a crash neither loses a count nor counts twice (docs/rules/alerts.md#cooldown-and-repeats). A message stands for
  * every time that its issue was raised before it is sent. An issue in its cooldown waits.
  */
-import { and, eq, gt, isNull, lt, notInArray, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, isNull, lt, lte, notInArray, or, sql } from "drizzle-orm";
 import type { AlertEvent } from "../../shared/alerts.ts";
+import { ALERT_SEVERITIES, type AlertKey } from "../../shared/catalogues/alerts.ts";
 import type { Database, Transaction } from "../db/connect.ts";
+import type { ChannelTries } from "./channel-tries.ts";
+import { tenantOfIssue } from "./issue-tenants.ts";
 import { alertIssues } from "./tables.ts";
 
 /**
@@ -26,6 +29,9 @@ const KEPT_MS = 7 * 86_400_000;
  * take this lock; what holds it must not begin a write.
  */
 const LOCK = 727277;
+
+const CRITICAL = (Object.keys(ALERT_SEVERITIES) as AlertKey[]).filter((key) => ALERT_SEVERITIES[key] === "critical");
+const isCritical = sql`${alertIssues.issue_key} ~ ${`^(?:${CRITICAL.join("|")})(?::|$)`}`;
 
 /** Waits until no other transaction writes alerts; until this one ends, none will. */
 export async function lockAlerts(tx: Transaction): Promise<void> {
@@ -79,22 +85,40 @@ export class AlertIssues {
   }
 
   /**
-   * The issue that has waited longest on the channel and may be reported at `nowMs`; null when there is none. A muted one waits.
-   * Only this replica may report it, until it calls {@link markReported} or the claim runs out.
+   * The issue that may be reported on the channel at `nowMs` and is next; null when there is none. Those of the gateway come before
+   * those of tenants, which take turns; of each, critical ones come first, and then the one that has waited longest. A muted one
+   * waits. Only this replica may report the issue, until it calls {@link markReported} or the claim runs out.
    */
-  async claim(channel: string, nowMs: number, cooldownMs: number): Promise<DueIssue | null> {
-    const free = sql`SELECT issue_key FROM alert_issues WHERE channel = ${channel} AND waiting > 0
-      AND (told_at_ms IS NULL OR told_at_ms <= ${nowMs - cooldownMs} OR told_at_ms > ${nowMs + CLOCKS_DIFFER_MS})
-      AND (claimed_until_ms IS NULL OR claimed_until_ms < ${nowMs})
-      AND NOT EXISTS (SELECT FROM alert_marks m WHERE m.issue_key = alert_issues.issue_key AND m.muted_until_ms > ${nowMs})
-      ORDER BY place LIMIT 1 FOR UPDATE SKIP LOCKED`;
-    const [row] = await this.#db
-      .update(alertIssues)
-      .set({ claimed_until_ms: nowMs + CLAIMED_FOR_MS })
-      .where(and(eq(alertIssues.channel, channel), sql`${alertIssues.issue_key} = ANY(ARRAY(${free}))`))
-      .returning();
-    if (row === undefined) return null;
-    return { channel, issueKey: row.issue_key, title: row.title, detail: row.detail, count: row.waiting };
+  async claim(channel: string, nowMs: number, cooldownMs: number, tries: ChannelTries): Promise<DueIssue | null> {
+    const { issue_key, told_at_ms, claimed_until_ms } = alertIssues;
+    const isDue = and(
+      eq(alertIssues.channel, channel),
+      gt(alertIssues.waiting, 0),
+      or(isNull(told_at_ms), lte(told_at_ms, nowMs - cooldownMs), gt(told_at_ms, nowMs + CLOCKS_DIFFER_MS)),
+      or(isNull(claimed_until_ms), lt(claimed_until_ms, nowMs)),
+      sql`NOT EXISTS (SELECT FROM alert_marks m WHERE m.issue_key = ${issue_key} AND m.muted_until_ms > ${nowMs})`,
+      notInArray(issue_key, tries.held(nowMs)),
+    );
+    for (;;) {
+      const firsts = await this.#db
+        .selectDistinctOn([tenantOfIssue], { tenantId: tenantOfIssue, key: issue_key })
+        .from(alertIssues)
+        .where(isDue)
+        .orderBy(tenantOfIssue, desc(isCritical), asc(alertIssues.place));
+      const ofTenants = firsts.flatMap(({ tenantId, key }) =>
+        tenantId === null ? [] : [{ tenant_id: tenantId, key }],
+      );
+      const next = firsts.find(({ tenantId }) => tenantId === null) ?? tries.turns.next(ofTenants);
+      if (next === null) return null;
+      const [row] = await this.#db
+        .update(alertIssues)
+        .set({ claimed_until_ms: nowMs + CLAIMED_FOR_MS })
+        .where(and(isDue, eq(issue_key, next.key)))
+        .returning();
+      // otherwise another replica was faster
+      if (row !== undefined)
+        return { channel, issueKey: row.issue_key, title: row.title, detail: row.detail, count: row.waiting };
+    }
   }
 
   /** The message was sent, or given up, at `nowMs`: the cooldown begins. What was raised in the meantime keeps waiting. */
@@ -102,6 +126,14 @@ export class AlertIssues {
     await this.#db
       .update(alertIssues)
       .set({ waiting: sql`greatest(${alertIssues.waiting} - ${count}, 0)`, told_at_ms: nowMs, claimed_until_ms: null })
+      .where(and(eq(alertIssues.channel, channel), eq(alertIssues.issue_key, issueKey)));
+  }
+
+  /** The message could not be sent now: it waits as before. */
+  async release({ channel, issueKey }: DueIssue): Promise<void> {
+    await this.#db
+      .update(alertIssues)
+      .set({ claimed_until_ms: null })
       .where(and(eq(alertIssues.channel, channel), eq(alertIssues.issue_key, issueKey)));
   }
 

@@ -11,7 +11,7 @@ import { severityOf } from "./alert-kinds.ts";
 import { alertLog } from "./tables.ts";
 
 /** An issue fires until it has not been raised for this long. */
-const FIRING_MS = 15 * 60_000;
+export const FIRING_MS = 15 * 60_000;
 /** A row stands for this long at least, however short the cooldown is. */
 const ROW_MS = 60_000;
 const KEPT_MS = 30 * 86_400_000;

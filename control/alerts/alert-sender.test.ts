@@ -13,6 +13,7 @@ import { JobRuns } from "../kernel/jobs/job-runs.ts";
 import { createLog } from "../kernel/log.ts";
 import { AlertIssues } from "./alert-issues.ts";
 import { AlertSender } from "./alert-sender.ts";
+import { ChannelTries } from "./channel-tries.ts";
 import { alertChannels } from "./configured-channels.ts";
 import { FailureRates } from "./failure-rates.ts";
 
@@ -195,7 +196,7 @@ describe("an alert", () => {
     const { db } = control.connection;
     const book = new AlertIssues(db);
     await db.transaction(async (tx) => await book.record(tx, alert("cut_off"), ["slack"]));
-    expect(await book.claim("slack", nowMs, 300_000)).toMatchObject({ count: 1 });
+    expect(await book.claim("slack", nowMs, 300_000, new ChannelTries())).toMatchObject({ count: 1 });
     await takeAndSend(sender, [alert("cut_off", "another")]);
     expect(texts("cut_off")).toEqual([]);
     nowMs += 121_000;
@@ -236,13 +237,14 @@ describe("an alert", () => {
     });
   });
 
-  it("whose channel fails is given up after a second try, and delays no other alert", async () => {
+  it("whose channel fails waits for it, and delays no other alert once the channel is mended", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: `${sink.url}/fails`, min_interval_secs: 300 });
     await takeAndSend(sender, [alert("not_taken")]);
     await settings({ slack_webhook_url: sink.url });
-    await takeAndSend(sender, [alert("taken")]);
-    expect(texts("taken")).toHaveLength(1);
+    await takeAndSend(sender, [alert("mended")]);
+    const messages = { waited: texts("not_taken").length, next: texts("mended").length };
+    expect(messages).toEqual({ waited: 1, next: 1 });
   });
 
   it("that is being reported while its channel is removed keeps its count for the next time", async () => {
@@ -251,7 +253,7 @@ describe("an alert", () => {
     const book = new AlertIssues(db);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
     await db.transaction(async (tx) => await book.record(tx, alert("on_its_way", "d", 3), ["slack"]));
-    const due = await book.claim("slack", Date.now(), 0);
+    const due = await book.claim("slack", Date.now(), 0, new ChannelTries());
     if (due === null) throw new Error("it is due");
     await settings({ clear_slack_webhook: true });
     await sender.sendDue();

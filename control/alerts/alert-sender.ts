@@ -1,9 +1,8 @@
 /**
  * Sends alerts on the configured channels (docs/rules/alerts.md#channels). Every alert is written to the log at once. A
  * separate job puts it into a message as soon as the cooldown of its issue is over
- * (docs/rules/alerts.md#cooldown-and-repeats), so that taking alerts never waits for a channel. A channel that fails
- * twice for a message is given up for that message: later alerts matter more. Settings are read for each message, so
- * that a change is in force at once.
+ * (docs/rules/alerts.md#cooldown-and-repeats), so that taking alerts never waits for a channel. A message that
+ * could not be sent is tried again later. Settings are read for each message, so that a change is in force at once.
  */
 import type { Database, Transaction } from "../db/connect.ts";
 import { type AlertSink, logAlert, type RaisedAlert } from "../kernel/alert-sink.ts";
@@ -12,8 +11,10 @@ import { noteDelivery } from "./alert-deliveries.ts";
 import { AlertIssues, type DueIssue, lockAlerts } from "./alert-issues.ts";
 import { AlertLog } from "./alert-log.ts";
 import { acknowledgedIssues, forgetMarks } from "./alert-marks.ts";
+import { ChannelTries } from "./channel-tries.ts";
 import type { AlertChannel, AlertChannels } from "./configured-channels.ts";
 import type { FailureRates } from "./failure-rates.ts";
+import { gathered } from "./issues-of-keys.ts";
 
 /** What {@link AlertSender} needs. */
 interface AlertSenderOptions {
@@ -31,6 +32,8 @@ export class AlertSender implements AlertSink {
   readonly #options: AlertSenderOptions;
   readonly #issues: AlertIssues;
   readonly #log: AlertLog;
+  /** Of each channel under one revision of the settings: who changes a setting wants to see it at work. */
+  readonly #tries = new Map<string, { readonly rev: number; readonly tries: ChannelTries }>();
 
   constructor(options: AlertSenderOptions) {
     this.#options = options;
@@ -81,6 +84,7 @@ export class AlertSender implements AlertSink {
     const ids = channels.map(({ id }) => id);
     await this.#issues.dismissOthers(ids, this.#options.now());
     const waiting = await this.#issues.waitingChannels();
+    for (const id of this.#tries.keys()) if (!ids.includes(id)) this.#tries.delete(id);
     const due = ids.filter((id) => waiting.has(id));
     const sent = await Promise.all(due.map(async (id) => await this.#sendOn(id)));
     return { sent: sent.reduce((sum, count) => sum + count, 0) };
@@ -94,10 +98,12 @@ export class AlertSender implements AlertSink {
   }
 
   /** What is acknowledged is kept for people to read, and in no message. */
-  async #raise(tx: Transaction, alerts: readonly RaisedAlert[], settings: AlertChannels): Promise<void> {
+  async #raise(tx: Transaction, raised: readonly RaisedAlert[], settings: AlertChannels): Promise<void> {
     const { channels, minIntervalSecs } = settings;
-    await this.#log.record(tx, alerts, minIntervalSecs * 1000, this.#options.now());
-    for (const alert of alerts) logAlert(this.#options.logger, alert);
+    const nowMs = this.#options.now();
+    const alerts = await gathered(tx, raised, nowMs);
+    await this.#log.record(tx, alerts, minIntervalSecs * 1000, nowMs);
+    for (const alert of raised) logAlert(this.#options.logger, alert);
     if (channels.length === 0) return;
     const acknowledged = await acknowledgedIssues(tx, alerts);
     for (const alert of alerts) {
@@ -114,24 +120,37 @@ export class AlertSender implements AlertSink {
   async #sendOn(id: string): Promise<number> {
     const { channels: read, now } = this.#options;
     for (let sent = 0; ; ) {
-      const channel = (await read()).channels.find((one) => one.id === id);
-      if (channel === undefined) return sent;
-      const due = await this.#issues.claim(id, now(), channel.minIntervalSecs * 1000);
+      const { channels, rev } = await read();
+      const channel = channels.find((one) => one.id === id);
+      const tries = this.#triesOn(id, rev);
+      if (channel === undefined || tries.isPaused(now())) return sent;
+      const due = await this.#issues.claim(id, now(), channel.minIntervalSecs * 1000, tries);
       if (due === null) return sent;
       if (!channel.takes(due.issueKey)) await this.#issues.forget(due);
-      else {
-        await this.#report(due, channel);
-        sent += 1;
-      }
+      else if (await this.#report(due, channel, tries)) sent += 1;
     }
   }
 
-  async #report(due: DueIssue, channel: AlertChannel): Promise<void> {
+  #triesOn(id: string, rev: number): ChannelTries {
+    const known = this.#tries.get(id);
+    if (known?.rev === rev) return known.tries;
+    const tries = new ChannelTries();
+    this.#tries.set(id, { rev, tries });
+    return tries;
+  }
+
+  /** Sends a message; returns whether it was sent. */
+  async #report(due: DueIssue, channel: AlertChannel, tries: ChannelTries): Promise<boolean> {
     const { db, logger, now, consoleUrl } = this.#options;
     const { issueKey, title, detail, count } = due;
     const result = await channel.send({ issueKey, title, detail, repeats: count - 1, consoleUrl });
-    await this.#issues.markReported(due, now());
-    await noteDelivery(db, result, now());
+    const isAgain = result.again !== undefined && tries.failed(issueKey, result.again.afterMs, now());
+    if (isAgain) await this.#issues.release(due);
+    else {
+      if (result.again === undefined) tries.ended(issueKey);
+      await this.#issues.markReported(due, now());
+    }
+    await noteDelivery(db, result, now(), isAgain);
     if (!result.ok)
       logger.warn({
         event: "alert_not_sent",
@@ -139,7 +158,9 @@ export class AlertSender implements AlertSink {
         name: result.name,
         key: issueKey,
         reason: result.detail,
+        tried_again: isAgain,
       });
+    return result.ok;
   }
 }
 

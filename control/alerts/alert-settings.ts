@@ -75,7 +75,7 @@ export async function testAlertChannel(
 }
 
 async function testOn(ctx: VerbContext, channel: AlertChannel, consoleUrl: string | null): Promise<ChannelResult> {
-  const result = await channel.send({ ...TEST_MESSAGE, consoleUrl });
+  const { again: _, ...result } = await channel.send({ ...TEST_MESSAGE, consoleUrl });
   await withDatabaseErrors(async () => await noteDelivery(ctx.db, result, ctx.now().getTime()));
   return result;
 }

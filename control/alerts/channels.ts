@@ -1,6 +1,6 @@
 /**
- * Sends one message on one channel (docs/rules/alerts.md#channels). A failed attempt is repeated once. The failure is then
- * described in a few words of our own, which can contain neither the webhook's URL nor the mail password.
+ * Sends one message on one channel (docs/rules/alerts.md#channels). A failed attempt is repeated once, unless the receiver asks to
+ * wait. The failure is then described in a few words of our own, which can contain neither the webhook's URL nor the mail password.
  */
 import type { Socket } from "node:net";
 import { callbackify } from "node:util";
@@ -9,7 +9,7 @@ import { INFRASTRUCTURE_POLICY, type SsrfPolicy } from "../../shared/network/ssr
 import type { ChannelResult, EmailValue } from "../../shared/schema/settings/alerts.ts";
 import { oneLine } from "../../shared/text/printable.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
-import { fetchStatus, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
+import { fetchReading, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { BlockedAddressError, guardedSocket } from "../kernel/outbound/guarded-connections.ts";
 import { alertOf, runbookOf, severityOf } from "./alert-kinds.ts";
 import { chatCode, chatText, withoutLinks } from "./chat-text.ts";
@@ -31,7 +31,21 @@ export interface AlertMessage {
 }
 
 /** How a message went, without the channel's name. */
-export type Outcome = Pick<ChannelResult, "ok" | "detail">;
+export interface Outcome extends Pick<ChannelResult, "ok" | "detail"> {
+  /** A failure that may pass, and how long the receiver asks to wait; null: it does not say. */
+  readonly again?: { readonly afterMs: number | null };
+}
+
+/** The receiver has no room for the message now. */
+class BusyError extends OutboundError {
+  readonly afterMs: number | null;
+
+  constructor(status: number, retryAfter: string | null, nowMs: number) {
+    super(`http ${status}`, status);
+    const ms = retryAfter === null ? Number.NaN : Number(retryAfter) * 1000 || Date.parse(retryAfter) - nowMs;
+    this.afterMs = Number.isFinite(ms) ? ms : null;
+  }
+}
 
 /** The alert in the console; null: it is not known where people open the console. */
 function alertUrl({ issueKey, consoleUrl }: AlertMessage): string | null {
@@ -85,8 +99,15 @@ export async function sendToWebhook(
   const body = JSON.stringify(type === "slack" ? chatBody(message) : jsonBody(message));
   const headers = { "content-type": "application/json" };
   return await twice(async () => {
-    const status = await fetchStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers, policy }, { body });
-    if (status < 200 || status > 299) throw new OutboundError(`http ${status}`);
+    const call = { url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers, policy };
+    await fetchReading(call, { method: "POST", body }, async (response) => {
+      await response.body?.cancel();
+      const { status, ok } = response;
+      const retryAfter = response.headers.get("retry-after");
+      if (status === 429 || (status === 503 && retryAfter !== null))
+        throw new BusyError(status, retryAfter, Date.now());
+      if (!ok) throw new OutboundError(`http ${status}`, status);
+    });
   });
 }
 
@@ -142,11 +163,26 @@ export async function sendMail(
 
 async function twice(send: () => Promise<void>): Promise<Outcome> {
   try {
-    await send().catch(send);
+    await send().catch(async (error: unknown) => {
+      if (error instanceof BusyError) throw error;
+      await send();
+    });
     return { ok: true, detail: "sent" };
   } catch (error) {
-    return { ok: false, detail: reasonOf(error) };
+    const detail = reasonOf(error);
+    if (!mayPass(error)) return { ok: false, detail };
+    return { ok: false, detail, again: { afterMs: error instanceof BusyError ? error.afterMs : null } };
   }
+}
+
+/** False when the receiver answered that it does not take the message: it will not take it later either. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof BusyError) return true;
+  if (error instanceof OutboundError) return error.status === null || error.status === 408 || error.status >= 500;
+  if (error instanceof BlockedAddressError) return false;
+  const { code, responseCode } = error as Readonly<Record<string, unknown>>;
+  if (typeof responseCode === "number") return responseCode < 500;
+  return code !== "EAUTH" && code !== "ETLS" && code !== "EENVELOPE";
 }
 
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

@@ -19,20 +19,22 @@ export interface AlertChannel {
   readonly minIntervalSecs: number;
   readonly takes: (issueKey: string) => boolean;
   /** Sends one message; returns how it went and never rejects. */
-  readonly send: (message: AlertMessage) => Promise<ChannelResult>;
+  readonly send: (message: AlertMessage) => Promise<ChannelResult & Outcome>;
 }
 
 export interface AlertChannels {
   /** Of channels that have none of their own, and of the entries that people read. */
   readonly minIntervalSecs: number;
   readonly channels: readonly AlertChannel[];
+  /** Of the settings. */
+  readonly rev: number;
 }
 
 /** The channels that are on; none when nothing is configured. Throws 503 `database_unavailable`. */
 export async function alertChannels(ctx: VerbContext): Promise<AlertChannels> {
-  const { value } = await readSetting(ctx, alertsSetting);
+  const { value, rev } = await readSetting(ctx, alertsSetting);
   const on = channelsOf(value).filter(({ enabled }) => enabled);
-  return { minIntervalSecs: value.min_interval_secs, channels: on.map((channel) => sending(ctx, value, channel)) };
+  return { minIntervalSecs: value.min_interval_secs, channels: on.map((channel) => sending(ctx, value, channel)), rev };
 }
 
 /** One channel, also when it is off; null when no channel has this id. Throws 503 `database_unavailable`. */

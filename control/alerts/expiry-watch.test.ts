@@ -49,10 +49,10 @@ it("alerts once a day, across replicas, for each tenant whose access ends within
     {
       issueKey: `tenant_expiry:${first}`,
       title: "Tenant access ends soon",
-      detail: "first: access ends at 2030-01-10T13:00:00.000Z",
+      detail: '"first": access ends at 2030-01-10T13:00:00.000Z',
       atMs: NOW_MS,
       cell: "here",
     },
-    { issueKey: `tenant_expiry:${last}`, detail: "last: access ends at 2030-01-13T12:00:00.000Z" },
+    { issueKey: `tenant_expiry:${last}`, detail: '"last": access ends at 2030-01-13T12:00:00.000Z' },
   ]);
 });

@@ -46,7 +46,7 @@ export class ExpiryWatch {
       .orderBy(asc(tenants.active_until));
     let raised = 0;
     for (const { id, name, until } of ending) {
-      const detail = `${name}: access ends at ${until?.toISOString() ?? ""}`;
+      const detail = `${JSON.stringify(name)}: access ends at ${until?.toISOString() ?? ""}`;
       if (await this.#raiseOnceADay(issueOf("tenant_expiry", detail, `:${id}`), nowMs)) raised += 1;
     }
     return { told: raised };

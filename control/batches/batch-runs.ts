@@ -30,7 +30,7 @@ import {
 } from "./line-store.ts";
 import { LineWindows } from "./line-windows.ts";
 import { type BatchRow, batches } from "./tables.ts";
-import { TenantTurns } from "./tenant-turns.ts";
+import { TenantTurns } from "../kernel/tenant-turns.ts";
 import { validateBatch } from "./validate-batch.ts";
 
 interface BatchRunsOptions {

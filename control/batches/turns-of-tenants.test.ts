@@ -10,7 +10,7 @@ import { BatchRuns } from "./batch-runs.ts";
 import { completeFile, storeUpload } from "./files/file-store.ts";
 import { LineSender } from "./line-sender.ts";
 import { batches, batchLines } from "./tables.ts";
-import { TenantTurns } from "./tenant-turns.ts";
+import { TenantTurns } from "../kernel/tenant-turns.ts";
 
 let control: TestControl;
 

@@ -5,8 +5,8 @@
 import * as z from "zod";
 import { ALERT_TITLES, type AlertKey, SEVERITIES } from "../catalogues/alerts.ts";
 import { shownTime } from "../fields/common-fields.ts";
-import { flag, revField, warningsField } from "./common.ts";
-import { CHANNEL_TYPES, minIntervalSecs, channelName as name, recipients, webhookUrl } from "./settings/alerts.ts";
+import { flag, refuseOddName, revField, warningsField } from "./common.ts";
+import { CHANNEL_TYPES, channelName, minIntervalSecs, recipients, webhookUrl } from "./settings/alerts.ts";
 
 const ALERT_KINDS = Object.keys(ALERT_TITLES) as [AlertKey, ...AlertKey[]];
 const minSeverity = z.enum(SEVERITIES, { error: `must be ${SEVERITIES.join(", ")}` });
@@ -14,6 +14,7 @@ const kinds = z
   .array(z.enum(ALERT_KINDS, { error: "is not the key of an alert" }), { error: "must be a list of alert keys" })
   .transform((items) => [...new Set(items)]);
 
+const name = channelName.superRefine(refuseOddName);
 const rule = {
   min_severity: minSeverity.meta({ description: "Less severe alerts are not sent here" }),
   kinds: kinds.meta({ description: "Keys of alerts; empty: all" }),

@@ -75,7 +75,7 @@ const VISIBLE = /[^\p{Z}\p{C}\p{M}]/u;
  * The requirements on a name besides its length. It is one line of visible characters, so it neither reorders nor breaks a text
  * that shows it. It has only one spelling, so that two names which look alike and differ only in their bytes are the same name.
  */
-function refuseOddName(name: string, context: z.core.$RefinementCtx<string>): void {
+export function refuseOddName(name: string, context: z.core.$RefinementCtx<string>): void {
   const complain = (message: string): void => context.addIssue({ code: "custom", message });
   if (name === "") return;
   if (UNSHOWABLE.test(name)) complain("must not contain control characters, line breaks or invisible characters");

@@ -90,7 +90,7 @@ it("reports budgets used up while the control service was down, once each and in
       "Tenant budget at 80 percent",
       "Tenant budget exhausted",
     ]);
-    expect(logged[1]?.["detail"]).toBe(`${tenants[0]?.tenant.name}: 132 of 120 tokens (lifetime)`);
+    expect(logged[1]?.["detail"]).toBe(`"${tenants[0]?.tenant.name}": 132 of 120 tokens (lifetime)`);
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close(), mail.close()]);

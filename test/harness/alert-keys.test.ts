@@ -50,6 +50,8 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "control/alerts/disk-watch.ts": ["disk_low"],
   "control/alerts/expiry-watch.ts": ["tenant_expiry"],
+  // those of many keys as one
+  "control/alerts/issues-of-keys.ts": ["key_term_budget_exhausted", "key_term_budget_warn"],
   "control/backup/backup-schedule.ts": ["backup_failed"],
   "control/energy/power-poll.ts": ["energy_power_poll_failed"],
   "control/alerts/outbox-watch.ts": ["redis_sync_failed"],

@@ -296,7 +296,7 @@ describe("TenantBudget", () => {
       alert: {
         issueKey: "term_budget_exhausted:tenant-1",
         title: "Tenant budget exhausted",
-        detail: "Acme: 100 of 100 tokens (lifetime)",
+        detail: '"Acme": 100 of 100 tokens (lifetime)',
       },
       others: [],
     });

@@ -106,7 +106,7 @@ interface CausedAlert {
 const caused: CausedAlert[] = [];
 
 function causedAlert(key: string, { tenant }: Minted, says: string, text: string): void {
-  caused.push({ issue: `${key}_${tenant.id}`, says: `${tenant.name}: ${says}`, text });
+  caused.push({ issue: `${key}_${tenant.id}`, says: `"${tenant.name}": ${says}`, text });
 }
 
 /** The first alert of this issue. */

@@ -3,56 +3,96 @@
  * call each; the alerts of the last 30 days say which budgets have passed 80 percent, and only those are asked how they
  * stand now.
  */
-import { desc, eq, like, max, or } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import type { BudgetUsage } from "../../../shared/schema/budget.ts";
-import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { CellDirectory } from "../../kernel/cells/cell-directory.ts";
 import type { VerbContext } from "../../kernel/context.ts";
-import { UUID } from "../../kernel/parse.ts";
 import { getKeyBudgetUsage, getTenantBudgetUsage } from "../../tenants/get-budget-usage.ts";
-import { alertLog } from "../tables.ts";
+import { entriesOfKeys } from "./entries-of-keys.ts";
 
-/** Budgets that are asked about at most: those that passed 80 percent last. */
+/** Budgets that are asked about at most. */
 const ASKED_MAX = 50;
 
 interface Passed {
   readonly owner: "tenant" | "key";
   readonly id: string;
-  readonly sinceMs: number;
+  readonly tenant_id: string;
+  readonly tenant: string;
+  /** The name of the key, or its prefix; empty for a tenant. */
+  readonly key: string;
+  /** When an alert named it last. */
+  readonly last_ms: number;
 }
 
 /** The entries, in no particular order. A budget that cannot be read is left out: its cell is an entry then. */
 export async function budgetAttention(ctx: VerbContext, directory: CellDirectory): Promise<readonly AttentionItem[]> {
-  const found = await Promise.all(
-    (await passedBudgets(ctx)).map(async (passed) => await standing(ctx, directory, passed)),
+  const asked = await Promise.all(
+    (await passedBudgets(ctx)).map(async (passed) => ({ passed, item: await standing(ctx, directory, passed) })),
   );
-  return found.filter((item) => item !== null);
+  const found = asked.flatMap(({ passed, item }) => (item === null ? [] : [{ passed, item }]));
+  return [
+    ...found.filter(({ passed }) => passed.owner === "tenant").map(({ item }) => item),
+    ...ofKeys(found, "budget_exhausted", "API keys have used up their budgets", asked.length === ASKED_MAX),
+    ...ofKeys(found, "budget_low", "API keys have used 80 percent of their budgets", asked.length === ASKED_MAX),
+  ];
 }
 
+function ofKeys(
+  found: readonly { readonly passed: Passed; readonly item: AttentionItem }[],
+  kind: AttentionItem["kind"],
+  said: string,
+  atLeast: boolean,
+): readonly AttentionItem[] {
+  const those = found.filter(({ passed, item }) => passed.owner === "key" && item.kind === kind);
+  const keysOf = (id: string): number => those.filter(({ passed }) => passed.tenant_id === id).length;
+  return entriesOfKeys(
+    those.map(({ passed: { tenant_id, tenant, key }, item }) => ({
+      tenantId: tenant_id,
+      tenant,
+      key,
+      keys: keysOf(tenant_id),
+      item,
+    })),
+    said,
+    atLeast,
+  );
+}
+
+/**
+ * Those that exist. Tenants take turns, each with its own budget before those of its keys. Of a tenant whose further keys are one
+ * issue, every key with a budget is one.
+ */
 async function passedBudgets({ db }: VerbContext): Promise<readonly Passed[]> {
-  const last = max(alertLog.last_at_ms);
-  const rows = await db
-    .select({ key: alertLog.issue_key, lastMs: last })
-    .from(alertLog)
-    .where(or(like(alertLog.issue_key, "term\\_budget\\_%"), like(alertLog.issue_key, "key\\_term\\_budget\\_%")))
-    .groupBy(alertLog.issue_key)
-    .orderBy(desc(last))
-    .limit(4 * ASKED_MAX);
-  const passed = new Map<string, Passed>();
-  for (const { key, lastMs } of rows) {
-    const [, isKey, id = ""] = /^(key_)?term_budget_(?:warn|exhausted):(.+)$/.exec(key) ?? [];
-    if (!UUID.test(id) || passed.has(id)) continue;
-    passed.set(id, { owner: isKey === undefined ? "tenant" : "key", id, sinceMs: lastMs ?? 0 });
-  }
-  return [...passed.values()].slice(0, ASKED_MAX);
+  const { rows } = (await db.execute(sql`WITH passed AS (
+      SELECT issue_key LIKE 'key%' AS of_key, issue_key LIKE '%:tenant:%' AS of_many, right(issue_key, 36)::uuid AS id,
+        max(last_at_ms) AS last_ms
+      FROM alert_log
+      WHERE issue_key ~ '^(key_)?term_budget_(warn|exhausted):(tenant:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+      GROUP BY 1, 2, 3
+    ), keys AS (
+      SELECT k.id, p.last_ms FROM passed p JOIN api_keys k ON k.id = p.id WHERE p.of_key AND NOT p.of_many
+      UNION ALL
+      SELECT k.id, p.last_ms FROM passed p JOIN api_keys k ON k.tenant_id = p.id
+      WHERE p.of_many AND (k.budget_tokens IS NOT NULL OR k.budget_cost_usd IS NOT NULL)
+    ), owners AS (
+      SELECT 'tenant' AS owner, t.id, t.id AS tenant_id, t.name AS tenant, '' AS key, p.last_ms
+      FROM passed p JOIN tenants t ON t.id = p.id WHERE NOT p.of_key
+      UNION ALL
+      SELECT 'key', k.id, t.id, t.name, coalesce(nullif(k.name, ''), k.key_prefix), max(keys.last_ms)
+      FROM keys JOIN api_keys k ON k.id = keys.id JOIN tenants t ON t.id = k.tenant_id GROUP BY k.id, t.id
+    )
+    SELECT owner, id, tenant_id, tenant, key, last_ms::float8 AS last_ms FROM owners
+    ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY owner = 'tenant' DESC, last_ms DESC, id), last_ms DESC
+    LIMIT ${ASKED_MAX}`)) as unknown as { readonly rows: readonly Passed[] };
+  return rows;
 }
 
 async function standing(
   ctx: VerbContext,
   directory: CellDirectory,
-  { owner, id, sinceMs }: Passed,
+  { owner, id, tenant, key, last_ms }: Passed,
 ): Promise<AttentionItem | null> {
   const read = owner === "tenant" ? getTenantBudgetUsage : getKeyBudgetUsage;
   let usage: BudgetUsage;
@@ -69,21 +109,8 @@ async function standing(
     kind: state === "exhausted" ? "budget_exhausted" : "budget_low",
     entity_type: owner === "tenant" ? "tenant" : "api_key",
     entity_id: id,
-    name: await nameOf(ctx, owner, id),
+    name: owner === "tenant" ? tenant : `${tenant}: ${key}`,
     detail: `${part} (${budget_period ?? "lifetime"})${period_end === null ? "" : `, until ${period_end}`}`,
-    since: new Date(sinceMs).toISOString(),
+    since: new Date(last_ms).toISOString(),
   };
-}
-
-async function nameOf({ db }: VerbContext, owner: Passed["owner"], id: string): Promise<string> {
-  if (owner === "tenant") {
-    const [tenant] = await db.select({ name: tenants.name }).from(tenants).where(eq(tenants.id, id));
-    return tenant?.name ?? id;
-  }
-  const [key] = await db
-    .select({ name: apiKeys.name, prefix: apiKeys.key_prefix, tenant: tenants.name })
-    .from(apiKeys)
-    .innerJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
-    .where(eq(apiKeys.id, id));
-  return key === undefined ? id : `${key.tenant}: ${key.name === "" ? key.prefix : key.name}`;
 }

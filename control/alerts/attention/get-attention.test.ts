@@ -224,6 +224,60 @@ describe("attention", () => {
     await control.request("DELETE", `/api/v1/tenants/${active.id}`);
   });
 
+  it("is asked once for many keys of a tenant, which hide nobody else", async () => {
+    const { db } = control.connection;
+    const [many, few] = [
+      await made<Tenant>("/tenants", { name: "many" }),
+      await made<Tenant>("/tenants", { name: "few" }),
+    ];
+    const keysOf = async (tenant: Tenant, count: number): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let at = 0; at < count; at += 1) {
+        const { key } = await made<CreatedKey>(`/tenants/${tenant.id}/keys`, { name: `k${at}`, budget_tokens: 100 });
+        const expires_at = new Date(NOW_MS + (at + 1) * 60_000);
+        await db.update(apiKeys).set({ expires_at }).where(eq(apiKeys.id, key.id));
+        budgets[key.id] = { ratio: 1, state: "exhausted" };
+        ids.push(key.id);
+      }
+      return ids;
+    };
+    await keysOf(many, 60);
+    const [other] = await keysOf(few, 1);
+    await passed(`key_term_budget_exhausted:${other}`);
+    await passed(`key_term_budget_exhausted:tenant:${many.id}`);
+    await db.insert(users).values({
+      email: "p@example.org",
+      name: "",
+      provider: "corp",
+      subject: "p",
+      role: "user",
+      status: "pending",
+      created_at: EARLIER,
+    });
+    expect((await attention()).map(({ kind, entity_id, name, detail }) => [kind, entity_id, name, detail])).toEqual([
+      ["budget_exhausted", other, "few: k0", `100 percent used (monthly), until ${iso(NOW_MS + HOUR_MS)}`],
+      [
+        "budget_exhausted",
+        `tenant:${many.id}`,
+        "many",
+        expect.stringMatching(
+          /^at least 49 API keys have used up their budgets, the first are "k\d+", "k\d+", "k\d+"$/,
+        ),
+      ],
+      ["key_expires", other, "few: k0", `expires at ${iso(NOW_MS + 60_000)}`],
+      [
+        "key_expires",
+        `tenant:${many.id}`,
+        "many",
+        '60 API keys expire within 72 hours, the first are "k0", "k1", "k2"',
+      ],
+      ["user_pending", "pending", "Accounts", "1 account is awaiting approval"],
+    ]);
+    await db.delete(users);
+    await db.delete(alertLog);
+    for (const { id } of [many, few]) await control.request("DELETE", `/api/v1/tenants/${id}`);
+  });
+
   it("lists rows that wait or were refused, and a cell that is down without hiding the rest", async () => {
     Object.assign(gauges, { gateway_telemetry_aside: 3, gateway_spill_bytes: 100 * 1024 * 1024 });
     expect((await attention()).map(({ kind, name, detail }) => [kind, name, detail])).toEqual([
@@ -287,8 +341,8 @@ describe("attention", () => {
       await db.insert(alertLog).values({ issue_key, title: "A title", detail: "cell local", ...row });
     const entry = { kind: "alert", entity_type: "gateway", name: "A title", detail: "cell local", since: iso(NOW_MS) };
     expect(await attention()).toEqual([
-      { ...entry, entity_id: "queue_wait_long:local:m" },
       { ...entry, entity_id: "scheduler_unavailable" },
+      { ...entry, entity_id: "queue_wait_long:local:m" },
     ]);
   });
 
@@ -316,7 +370,11 @@ describe("the order", () => {
     fc.assert(
       fc.property(fc.array(item, { maxLength: 300, size: "max" }), (items) => {
         const shown = mostUrgent(items);
-        expect(shown).toHaveLength(Math.min(200, items.length));
+        const kindsOf = (list: readonly AttentionItem[]): Set<string> => new Set(list.map(({ kind }) => kind));
+        expect({ count: shown.length, kinds: kindsOf(shown) }).toEqual({
+          count: Math.min(200, items.length),
+          kinds: kindsOf(items),
+        });
         for (const [at, one] of shown.entries()) {
           const before = shown[at - 1];
           if (before === undefined) continue;

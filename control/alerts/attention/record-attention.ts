@@ -2,7 +2,7 @@
  * What the database knows that a person has to act on (docs/rules/attention.md): models and endpoints that are down, tenants
  * and keys whose access ends soon, people who wait for approval, changes that do not reach the data plane, settings without effect.
  */
-import { and, asc, count, eq, gt, lte, min } from "drizzle-orm";
+import { and, asc, count, eq, gt, lte, min, sql } from "drizzle-orm";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import { assistantWarnings } from "../../../shared/schema/settings/assistant.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
@@ -13,6 +13,8 @@ import type { VerbContext } from "../../kernel/context.ts";
 import { assistantSetting } from "../../kernel/settings/definitions.ts";
 import { readSetting } from "../../kernel/settings/setting.ts";
 import { isKeyOfPeople } from "../../tenants/own-tenants.ts";
+import { KEYS_TOLD_APART } from "../issues-of-keys.ts";
+import { entriesOfKeys } from "./entries-of-keys.ts";
 import { inUse, provisionerAttention } from "./provisioner-attention.ts";
 
 /** As much as the whole list shows, of each kind. */
@@ -100,36 +102,58 @@ async function endingTenants({ db }: VerbContext, now: Date): Promise<readonly A
 
 /** Keys that are in use: one that is disabled, or whose tenant is not served, is nobody's loss. */
 async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
-  const rows = await db
-    .select({
-      id: apiKeys.id,
-      prefix: apiKeys.key_prefix,
-      name: apiKeys.name,
-      tenant: tenants.name,
-      until: apiKeys.expires_at,
-    })
-    .from(apiKeys)
-    .innerJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
-    .where(
-      and(
-        eq(apiKeys.disabled, false),
-        // the gateway renews or removes the keys of its own tenants, and of the console
-        isKeyOfPeople(apiKeys.id, apiKeys.tenant_id),
-        eq(tenants.status, "active"),
-        gt(apiKeys.expires_at, now),
-        lte(apiKeys.expires_at, new Date(now.getTime() + AHEAD_MS)),
+  const tenant = apiKeys.tenant_id;
+  const ending = db.$with("ending").as(
+    db
+      .select({
+        id: apiKeys.id,
+        tenantId: tenant,
+        prefix: apiKeys.key_prefix,
+        name: apiKeys.name,
+        tenant: sql<string>`${tenants.name}`.as("tenant_name"),
+        until: apiKeys.expires_at,
+        keys: sql<number>`(count(*) OVER (PARTITION BY ${tenant}))::int`.as("keys"),
+        place: sql<number>`row_number() OVER (PARTITION BY ${tenant} ORDER BY ${apiKeys.expires_at}, ${apiKeys.id})`.as(
+          "place",
+        ),
+      })
+      .from(apiKeys)
+      .innerJoin(tenants, eq(tenants.id, tenant))
+      .where(
+        and(
+          eq(apiKeys.disabled, false),
+          // the gateway renews or removes the keys of its own tenants, and of the console
+          isKeyOfPeople(apiKeys.id, tenant),
+          eq(tenants.status, "active"),
+          gt(apiKeys.expires_at, now),
+          lte(apiKeys.expires_at, new Date(now.getTime() + AHEAD_MS)),
+        ),
       ),
-    )
-    .orderBy(asc(apiKeys.expires_at))
-    .limit(ROWS_MAX);
-  return rows.map(({ id, prefix, name, tenant, until }) => ({
-    kind: "key_expires",
-    entity_type: "api_key",
-    entity_id: id,
-    name: `${tenant}: ${name || prefix}`,
-    detail: `expires at ${until?.toISOString() ?? ""}`,
-    since: null,
-  }));
+  );
+  const rows = await db
+    .with(ending)
+    .select()
+    .from(ending)
+    .where(lte(ending.place, KEYS_TOLD_APART))
+    .orderBy(asc(ending.until))
+    .limit(ROWS_MAX * KEYS_TOLD_APART);
+  return entriesOfKeys(
+    rows.map(({ id, tenantId, prefix, name, tenant, until, keys }) => ({
+      tenantId,
+      tenant,
+      key: name || prefix,
+      keys,
+      item: {
+        kind: "key_expires",
+        entity_type: "api_key",
+        entity_id: id,
+        name: `${tenant}: ${name || prefix}`,
+        detail: `expires at ${until?.toISOString() ?? ""}`,
+        since: null,
+      },
+    })),
+    "API keys expire within 72 hours",
+  );
 }
 
 /** One entry for all: whoever has an account at a public provider could otherwise fill the list. */

@@ -86,7 +86,8 @@ export function budgetAlert(
   nowMs: number,
 ): BudgetAlert {
   const tenant = whose === "tenant";
-  const who = tenant ? limits.tenant.name : `${limits.key.label} of ${limits.tenant.name}`;
+  // names are data: quoted, none of them can pass for the text around it
+  const who = `${JSON.stringify(limits.tenant.name)}${tenant ? "" : `, key ${JSON.stringify(limits.key.label)}`}`;
   const term = tenant ? limits.tenant.term : limits.key.term;
   const alert = tenant ? (`term_budget_${level}` as const) : (`key_term_budget_${level}` as const);
   const said = amount(account, term, usableZone(limits.tenant.timezone), nowMs);

@@ -113,13 +113,13 @@ describe("term budgets", () => {
       id: "term_budget_warn:tenant-1@l:0",
       issueKey: "term_budget_warn:tenant-1",
       title: "Tenant budget at 80 percent",
-      detail: "Acme: 80 of 100 tokens (lifetime)",
+      detail: '"Acme": 80 of 100 tokens (lifetime)',
     });
     expect(budgetAlert("key", "exhausted", limits, used(0, 13_000_000_000), 0)).toEqual({
       id: "key_term_budget_exhausted:key-1@l:0",
       issueKey: "key_term_budget_exhausted:key-1",
       title: "API key budget exhausted",
-      detail: "main of Acme: 13 of 12.5 USD (lifetime)",
+      detail: '"Acme", key "main": 13 of 12.5 USD (lifetime)',
     });
   });
 
@@ -147,14 +147,14 @@ describe("term budgets", () => {
       young: detail(80, "2026-11-01T00:59Z"),
       damaged: detail(80, "2026-11-17T00:00Z", "UTC", "m:?"),
     }).toEqual({
-      warned: "Acme: 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate",
-      zone: "Acme: 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate",
-      unknownZone: "Acme: 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate",
-      lasting: "Acme: 80 of 100 tokens (monthly); 3 a day, lasts until it resets",
-      usedUp: "Acme: 100 of 100 tokens (monthly); 10 a day, 300 would last until it resets on 2026-12-01",
-      december: "Acme: 100 of 100 tokens (monthly); 10 a day, 310 would last until it resets on 2027-01-01",
-      young: "Acme: 80 of 100 tokens (monthly)",
-      damaged: "Acme: 80 of 100 tokens (monthly)",
+      warned: '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate',
+      zone: '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate',
+      unknownZone: '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate',
+      lasting: '"Acme": 80 of 100 tokens (monthly); 3 a day, lasts until it resets',
+      usedUp: '"Acme": 100 of 100 tokens (monthly); 10 a day, 300 would last until it resets on 2026-12-01',
+      december: '"Acme": 100 of 100 tokens (monthly); 10 a day, 310 would last until it resets on 2027-01-01',
+      young: '"Acme": 80 of 100 tokens (monthly)',
+      damaged: '"Acme": 80 of 100 tokens (monthly)',
     });
   });
 

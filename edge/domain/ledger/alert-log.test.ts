@@ -47,6 +47,18 @@ describe("the alerts of a Ledger", () => {
     expect(effects.filter((effect) => effect.type === "drop").at(-1)).toEqual({ type: "drop", sequence: 3, total: 3 });
   });
 
+  it("drops alerts about keys before others, so that one tenant's keys push nothing out", () => {
+    const ofKeys = Array.from({ length: ALERTS_MAX_WAITING }, (_, at) =>
+      repeat(`key-${at}`, 1, `key_term_budget_warn:${at}`),
+    );
+    const { index } = appendAlerts(EMPTY, [event("critical"), ...ofKeys, event("later")]);
+    expect({ first: ids(index).slice(0, 2), last: ids(index).at(-1), dropped: index.dropped }).toEqual({
+      first: ["critical", "key-2"],
+      last: "later",
+      dropped: 2,
+    });
+  });
+
   it("takes an id once, whether it waits or was acknowledged, and forgets it in the end", () => {
     const taken = appendAlerts(EMPTY, [event(1), event(2), event(1)]).index;
     const acknowledged = acknowledgeAlerts(taken, 1).index;

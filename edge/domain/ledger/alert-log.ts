@@ -1,7 +1,7 @@
 /**
  * The alerts that wait in a Ledger for the control service, as a pure state machine: (index, event) -> (index, effects). In
- * order, each id once, at most 1000 waiting: beyond that the oldest is dropped and counted (docs/rules/alerts.md#bounds).
- * Alerts of one issue wait as one with their counts added up, so that a long outage does not fill the log
+ * order, each id once, at most 1000 waiting: beyond that one is dropped and counted, the oldest about a key, of which tenants make
+ * many, or else the oldest (docs/rules/alerts.md#bounds). Alerts of one issue wait as one with their counts added up, so that a long outage does not fill the log
  * (docs/rules/alerts.md#cooldown-and-repeats). An alert leaves only when the control service has acknowledged it; its id is
  * remembered for a while, so that the same alert, handed over again, is not raised twice.
  */
@@ -79,7 +79,9 @@ export function appendAlerts(start: AlertIndex, events: readonly AlertEvent[]): 
     }
     waiting.push({ sequence, event });
     effects.push({ type: "add", sequence, event });
-    const oldest = waiting.length > ALERTS_MAX_WAITING ? waiting.shift() : undefined;
+    if (waiting.length <= ALERTS_MAX_WAITING) continue;
+    const ofKey = waiting.findIndex((entry) => entry.event.issueKey.startsWith("key_term_"));
+    const [oldest] = waiting.splice(Math.max(0, ofKey), 1);
     if (oldest === undefined) continue;
     dropped += 1;
     effects.push({ type: "drop", sequence: oldest.sequence, total: dropped });

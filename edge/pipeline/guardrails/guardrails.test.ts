@@ -44,7 +44,7 @@ describe("input guardrails", () => {
     expect(world.upstreamCalls).toEqual([]);
     expect(world.requests).toEqual([]);
     expect(world.recorded).toMatchObject([{ status_code: 400, admission: "rejected", total_tokens: 0, cost_usd: 0 }]);
-    expect(alertsOf(world)).toEqual([`guardrails_input: acme: ${scanner} on input, action block`]);
+    expect(alertsOf(world)).toEqual([`guardrails_input: "acme": ${scanner} on input, action block`]);
     const span = world.spans.find(({ span_name }) => span_name === "boon:guardrails_input");
     expect(span?.attributes).toEqual({ action: "block", matches: { [scanner]: 1 } });
     expect(JSON.stringify([world.logged, world.alerts, world.spans])).not.toContain("jane");
@@ -87,7 +87,7 @@ describe("input guardrails", () => {
     expect((await answerOf(world, { body })).status).toBe(200);
     expect(await sent(world)).toBe(body);
     expect(told).toEqual([0]);
-    expect(alertsOf(world)).toEqual(["guardrails_input: acme: pii on input, action log_only"]);
+    expect(alertsOf(world)).toEqual(['guardrails_input: "acme": pii on input, action log_only']);
     expect(world.spans.map(({ span_name }) => span_name)).toContain("boon:guardrails_input");
   });
 
@@ -159,7 +159,7 @@ describe("output guardrails", () => {
       actualTokens: 0,
       row: { status_code: 400, upstream_status: 200, input_tokens: 11, output_tokens: 22, cost_usd: 0 },
     });
-    expect(alertsOf(world)).toEqual(["guardrails_output: acme: pii on output, action block"]);
+    expect(alertsOf(world)).toEqual(['guardrails_output: "acme": pii on output, action block']);
     expect(world.memory.answerMemory.usedBytes).toBe(0);
   });
 
@@ -179,7 +179,7 @@ describe("output guardrails", () => {
     const { status, text } = await answerOf(world, { body: chatBody("hi", { stream }) });
     const content = stream ? joined(text) : JSON.parse(text).choices[0].message.content;
     expect({ status, content }).toEqual({ status: 200, content: `${HIDDEN}. [REDACTED]!` });
-    expect(alertsOf(world)).toEqual(["guardrails_output: acme: pii, ban_keywords on output, action redact"]);
+    expect(alertsOf(world)).toEqual(['guardrails_output: "acme": pii, ban_keywords on output, action redact']);
     expect(world.permit.settlement).toMatchObject({ actualTokens: 33, row: { status_code: 200 } });
   });
 
@@ -191,7 +191,7 @@ describe("output guardrails", () => {
       status: 200,
       content: MAIL,
     });
-    expect(alertsOf(world)).toEqual(["guardrails_output: acme: pii on output, action log_only"]);
+    expect(alertsOf(world)).toEqual(['guardrails_output: "acme": pii on output, action log_only']);
     expect(world.memory.answerMemory.usedBytes).toBe(0);
   });
 
@@ -343,7 +343,9 @@ describe("harm", () => {
     const world = worldOf(policy(side, { action }));
     world.upstream = judging(verdict);
     expect((await answerOf(world, { body: chatBody("hi") })).status).toBe(status);
-    const harmful = /unsafe/i.test(verdict) ? [`guardrails_${side}_harm: acme: harm on ${side}, action ${action}`] : [];
+    const harmful = /unsafe/i.test(verdict)
+      ? [`guardrails_${side}_harm: "acme": harm on ${side}, action ${action}`]
+      : [];
     expect(alertsOf(world)).toEqual(harmful);
   });
 

@@ -82,7 +82,7 @@ describe("a policy that changed", () => {
       },
     ];
     expect((await answerOf(world, { body: chatBody(MAIL) })).status).toBe(403);
-    expect(alertsOf(world)).toEqual(["guardrails_input: acme: pii on input, action log_only"]);
+    expect(alertsOf(world)).toEqual(['guardrails_input: "acme": pii on input, action log_only']);
   });
 
   it("redacts the client's own words when it redacted others before", async () => {

@@ -212,7 +212,7 @@ describe("the definitions of a request", () => {
   ])("are examined: %s", async (_, more) => {
     const world = worldOf({ input_scanners: ["prompt_injection"] });
     expect((await answerOf(world, { body: chatBody("hi", more) })).status).toBe(400);
-    expect(alertsOf(world)).toEqual(["guardrails_input: acme: prompt_injection on input, action block"]);
+    expect(alertsOf(world)).toEqual(['guardrails_input: "acme": prompt_injection on input, action block']);
   });
 
   it("are no text where they are words of JSON Schema, and none continues another one", async () => {
@@ -286,7 +286,7 @@ describe("the guard model", () => {
     verdict.resolve("UNSAFE");
     await world.settled();
     expect(asked).toContain(MAIL);
-    expect(alertsOf(world)).toContain("guardrails_input_harm: acme: harm on input, action log_only");
+    expect(alertsOf(world)).toContain('guardrails_input_harm: "acme": harm on input, action log_only');
   });
 });
 
@@ -340,7 +340,7 @@ describe("an answer in lines of JSON", () => {
     expect((await asking("block")).status).toBe(400);
     const { text, world } = await asking("log_only");
     expect(text).toBe(`${lines("").join("\n")}\n`);
-    expect(alertsOf(world)).toEqual(["guardrails_output: acme: pii on output, action log_only"]);
+    expect(alertsOf(world)).toEqual(['guardrails_output: "acme": pii on output, action log_only']);
   });
 });
 

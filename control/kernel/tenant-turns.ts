@@ -1,4 +1,4 @@
-/** Whose turn it is: of the tenants that want one, the one that had its last turn longest ago (docs/rules/batches.md#execution). */
+/** Whose turn it is: of the tenants that want one, the one that had its last turn longest ago. */
 
 /** Tenants whose last turn is remembered. */
 const MOST = 10_000;
