@@ -218,7 +218,7 @@ export class CellBudget {
   /** Returns the rest of every lease, and what to report before the process stops, whatever is under way; null: nothing. */
   rest(nowMs: number): BudgetReport | null {
     const atMs = this.#time.at(nowMs);
-    for (const pool of [...this.#pools.values()]) {
+    for (const pool of this.#pools.values()) {
       pool.giveBack(atMs);
       this.#stir(pool);
     }
