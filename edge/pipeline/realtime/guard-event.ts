@@ -193,7 +193,8 @@ export function guardedEvents(
     }
   };
   const passed = pass();
-  passed.catch(() => undefined);
+  // what it holds is freed also when the client has left
+  call.waitUntil(passed.catch(() => undefined));
   const encoder = new TextEncoder();
   return {
     // What is no longer read shows its reason at the end.
