@@ -282,10 +282,10 @@ describe("the answer of an upstream", () => {
   > = {
     "short document": [200, '{"id":"resp_1","output":[', "1,", 10, "1]}"],
     "short refusal": [400, ' {"error":{"code":"theirs"},"more":[', "1,", 10, "1]}"],
-    "no document": [200, "[", "1,", 10, "1]"],
+    list: [200, "[", "1,", 10, "1]"],
     "long document": [200, '{"id":"resp_1","output":[', "{},", 30 * MIB, "1]}"],
     "long refusal": [400, '{"error":{"code":"theirs"},"more":[', "{},", 30 * MIB, "1]}"],
-    "event of many lines": [0, "", "data:\n", 20 * MIB, "\n"],
+    "many-line event": [0, "", "data:\n", 20 * MIB, "\n"],
     "event without an end": [0, 'data: {"type":"x","y":"', "y", 40 * MIB, '"}\n\n'],
   };
   const origin = useServer((request, response) => {
@@ -315,10 +315,10 @@ describe("the answer of an upstream", () => {
   it.each([
     ["short document", { type: "response.completed", response: { id: "resp_1" } }],
     ["short refusal", { type: "error", status: 400, error: { code: "theirs" } }],
-    ["no document", { type: "error", status: 502, error: { code: "upstream_failed" } }],
+    ["list", { type: "error", status: 502, error: { code: "upstream_failed" } }],
     ["long document", { type: "error", status: 502, error: { code: "upstream_failed" } }],
     ["long refusal", { type: "error", status: 502, error: { code: "upstream_failed" } }],
-    ["event of many lines", { type: "error", status: 502, error: { code: "upstream_failed" } }],
+    ["many-line event", { type: "error", status: 502, error: { code: "upstream_failed" } }],
   ])("that is a %s is one event, or refused", async (name, told) => {
     const minted = await mintFor(name);
     const client = await open(minted);
