@@ -1,9 +1,14 @@
 /** The WebSocket mode of Responses on the running stack (docs/rules/realtime.md#responses-over-a-websocket). */
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { useAnswerStore } from "../harness/answer-store.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { openRealtime, type RealtimeClient, RefusedUpgrade } from "../harness/realtime-client.ts";
+import { useServer } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const PATH = "/v1/responses";
@@ -266,4 +271,76 @@ it("headers of the connection alone, and a key of one request, do not reach the 
   client.socket.close();
   const { origin = null, "idempotency-key": key = null } = fixture.upstream.seen(minted.mark)[0]?.headers ?? {};
   expect({ origin, key }).toEqual({ origin: null, key: null });
+});
+
+describe("the answer of an upstream", () => {
+  const MIB = 1024 * 1024;
+  const written = new Map<string, number>();
+  /** It begins, repeats these until so many bytes were taken, and ends. */
+  const ANSWERS: Readonly<
+    Record<string, readonly [status: number, begin: string, repeated: string, bytes: number, end: string]>
+  > = {
+    "short document": [200, '{"id":"resp_1","output":[', "1,", 10, "1]}"],
+    "short refusal": [400, ' {"error":{"code":"theirs"},"more":[', "1,", 10, "1]}"],
+    list: [200, "[", "1,", 10, "1]"],
+    "long document": [200, '{"id":"resp_1","output":[', "{},", 30 * MIB, "1]}"],
+    "long refusal": [400, '{"error":{"code":"theirs"},"more":[', "{},", 30 * MIB, "1]}"],
+    "many-line event": [0, "", "data:\n", 20 * MIB, "\n"],
+    "event without an end": [0, 'data: {"type":"x","y":"', "y", 40 * MIB, '"}\n\n'],
+  };
+  const origin = useServer((request, response) => {
+    const [, name = ""] = decodeURIComponent(request.url ?? "").split("/");
+    request.resume().on("end", () => void answer(name, response));
+  });
+
+  async function answer(name: string, response: ServerResponse): Promise<void> {
+    const [status = 0, begin = "", repeated = "", bytes = 0, end = ""] = ANSWERS[name] ?? [];
+    response.writeHead(status || 200, { "content-type": status === 0 ? "text/event-stream" : "application/json" });
+    const piece = repeated.repeat(Math.ceil(Math.min(bytes, 64 * 1024) / repeated.length));
+    const pieces = function* (): Generator<string> {
+      yield begin;
+      for (let left = bytes; left > 0; left -= piece.length) {
+        written.set(name, (written.get(name) ?? 0) + piece.length);
+        yield piece;
+      }
+      yield end;
+    };
+    // the gateway may leave it
+    await pipeline(Readable.from(pieces(), { objectMode: false }), response).catch(() => undefined);
+  }
+
+  const mintFor = async (name: string): Promise<Minted> =>
+    await fixture.gateway.mint(`${origin()}/${encodeURIComponent(name)}/v1`);
+
+  it.each([
+    ["short document", { type: "response.completed", response: { id: "resp_1" } }],
+    ["short refusal", { type: "error", status: 400, error: { code: "theirs" } }],
+    ["list", { type: "error", status: 502, error: { code: "upstream_failed" } }],
+    ["long document", { type: "error", status: 502, error: { code: "upstream_failed" } }],
+    ["long refusal", { type: "error", status: 502, error: { code: "upstream_failed" } }],
+    ["many-line event", { type: "error", status: 502, error: { code: "upstream_failed" } }],
+  ])("that is a %s is one event, or refused", async (name, told) => {
+    const minted = await mintFor(name);
+    const client = await open(minted);
+    client.send(ask(minted, "hello", { stream_id: "lane" }));
+    await waitFor(
+      () => client.events.length,
+      (count) => count > 0,
+    );
+    expect({ events: client.events, isTakenWhole: (written.get(name) ?? 0) >= 20 * MIB }).toMatchObject({
+      events: [{ stream_id: "lane", ...told }],
+      isTakenWhole: false,
+    });
+    client.socket.close();
+  });
+
+  it("that is an event without an end counts for its tenant, on all its connections", async () => {
+    const minted = await mintFor("event without an end");
+    const clients = [await open(minted), await open(minted)];
+    for (const client of clients) for (const lane of ["a", "b"]) client.send(ask(minted, "hello", { stream_id: lane }));
+    for (const client of clients) await client.got("error", 2);
+    expect(clients.flatMap(codes)).toEqual(Array.from({ length: 4 }, () => "429 realtime_backlog"));
+    expect(written.get("event without an end")).toBeLessThan(4 * LIMITS.tenantResponsesMemory);
+    for (const { socket } of clients) socket.close();
+  });
 });

@@ -1,6 +1,5 @@
 /** Events of a stream, read as messages. */
 import { expect, it } from "vitest";
-import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { eventData } from "./event-data.ts";
 
 const STREAM = ': comment\r\n\r\nevent: a\rdata: {"é":1}\r\rdata:two\ndata: lines\n\nid: 1\n\ndata: last\r\n\r\n';
@@ -27,7 +26,17 @@ it.each([1, 2, 3, 7, 1_000])("have their data however their bytes are split: %i"
   expect(await readIn(size)).toEqual(['{"é":1}', "two\nlines", "last"]);
 });
 
-it("that do not end are an error", async () => {
-  const endless = piecesOf([new Uint8Array(2 * LIMITS.realtimeMessage + 1).fill(97)]);
-  await expect(listed(eventData(endless))).rejects.toThrow("never ends");
+it("that do not end are counted, until one does", async () => {
+  const encoder = new TextEncoder();
+  const pieces = ["data: é", "b", "c\n\nda", "ta: d", "\n\n", "data"].map((text) => encoder.encode(text));
+  const counted: number[] = [];
+  const datas = await listed(eventData(piecesOf(pieces), (bytes) => void counted.push(bytes)));
+  expect({ datas, counted }).toEqual({ datas: ["ébc", "d"], counted: [8, 9, 14, 7, 9, 4] });
+});
+
+it("of too many lines are an error", async () => {
+  const lines = new TextEncoder().encode("data:\n".repeat(10_000));
+  await expect(listed(eventData(piecesOf(Array.from({ length: 7 }, () => lines))))).rejects.toMatchObject({
+    code: "upstream_failed",
+  });
 });

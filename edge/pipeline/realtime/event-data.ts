@@ -1,14 +1,17 @@
 /** The data of each event of a stream, one after another, however its bytes are split. Comments and events without data are left out. */
-import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { GatewayError } from "../../../shared/errors.ts";
 
-/** Longest event, in characters: a message may have become longer on its way. */
-const EVENT_MAX = 2 * LIMITS.realtimeMessage;
+/** No event has more lines than about so many: whoever splits them does so in one piece. */
+const LINES_MAX = 64 * 1024;
 
-/** Throws when an event does not end. */
-export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** `hold` is called with how many bytes have come since the last event that ended; what it throws ends the stream. */
+export async function* eventData(
+  body: AsyncIterable<Uint8Array>,
+  hold: (bytes: number) => void = () => undefined,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let held: string[] = [];
-  let heldLength = 0;
+  let [heldBytes, heldLines] = [0, 0];
   let isAfterReturn = false;
   for await (const piece of body) {
     const given = decoder.decode(piece, { stream: true });
@@ -16,12 +19,14 @@ export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerato
     if (given !== "") isAfterReturn = given.endsWith("\r");
     const mayEnd = `${held.at(-1)?.at(-1) ?? ""}${text}`.includes("\n\n");
     if (text !== "") held.push(text);
-    heldLength += text.length;
-    if (heldLength > EVENT_MAX) throw new Error("an event that never ends");
+    heldBytes += piece.byteLength;
+    hold(heldBytes);
+    heldLines += text.match(/\n/g)?.length ?? 0;
+    if (heldLines > LINES_MAX) throw new GatewayError("upstream_failed", { cause: "an event of too many lines" });
     if (!mayEnd) continue;
     const { events, rest } = splitEvents(held.join(""));
     held = rest === "" ? [] : [rest];
-    heldLength = rest.length;
+    [heldBytes, heldLines] = [rest.length, 0];
     events.reverse();
     // one that is taken is held no longer
     for (let data = events.pop(); data !== undefined; data = events.pop()) yield data;

@@ -196,7 +196,8 @@ export function guardedEvents(
     }
   };
   const passed = pass();
-  passed.catch(() => undefined);
+  // what it holds is freed also when the client has left
+  call.waitUntil(passed.catch(() => undefined));
   const encoder = new TextEncoder();
   return {
     // Shows the reason at the end if the rest is no longer read.

@@ -2,7 +2,12 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { MessageRate } from "../../domain/realtime/message-rate.ts";
+import type { Call } from "../call/context.ts";
 import { MessageQueue } from "./message-queue.ts";
+
+/** The call of a session with this clock, whose work is given to `waitUntil`. */
+const callWith = (clock: () => number, waitUntil: (work: unknown) => void = () => undefined) =>
+  ({ ports: { clock, sleep: async () => undefined }, waitUntil }) as unknown as Call;
 
 /** A queue whose first message is handled for ever, and whose messages come slowly. */
 function blocked() {
@@ -11,7 +16,7 @@ function blocked() {
   const clock = (): number => (nowMs += 1_000);
   const { promise } = Promise.withResolvers<void>();
   const handling = { handle: async () => await promise, failed: (error: unknown) => void failures.push(error) };
-  const queue = new MessageQueue(new MessageRate(1), { clock, sleep: async () => undefined }, handling);
+  const queue = new MessageQueue(new MessageRate(1), callWith(clock), handling);
   return { queue, failures };
 }
 
@@ -31,8 +36,8 @@ it("a queue handles messages in their order, also those that come meanwhile", as
     handled.push(String(message));
     if (handled.length === 1) await turn.promise;
   };
-  const ports = { clock: () => 0, sleep: async () => undefined };
-  const queue = new MessageQueue(new MessageRate(100), ports, { handle, failed: done.reject });
+  const call = callWith(() => 0);
+  const queue = new MessageQueue(new MessageRate(100), call, { handle, failed: done.reject });
   for (const message of ["a", "b", "c"]) queue.push(message);
   turn.resolve();
   await turn.promise;
@@ -53,4 +58,24 @@ it("a message is as long as its bytes", () => {
     before: ["request_too_large"],
     after: [{}, { code: "realtime_backlog" }],
   });
+});
+
+it("a message whose handling never ends gives its memory back when the queue is cleared", () => {
+  const closed: string[] = [];
+  const kept: unknown[] = [];
+  const queue = new MessageQueue(
+    new MessageRate(100),
+    callWith(
+      () => 0,
+      (work) => void kept.push(work),
+    ),
+    {
+      handle: async () => await Promise.withResolvers<void>().promise,
+      failed: () => undefined,
+      reserve: (bytes) => ({ cover: () => true, close: () => void closed.push(`${bytes - 256} bytes`) }),
+    },
+  );
+  for (const message of ["a", "bc"]) queue.push(message);
+  queue.clear();
+  expect({ closed, isKeptAlive: kept.length }).toEqual({ closed: ["1 bytes", "2 bytes"], isKeptAlive: 1 });
 });

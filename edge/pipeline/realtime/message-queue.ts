@@ -7,7 +7,7 @@ import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { MessageRate } from "../../domain/realtime/message-rate.ts";
 import { utf8Bytes } from "../../domain/wire/text/utf8-bytes.ts";
-import type { Clock, Sleep } from "../../ports.ts";
+import type { Call } from "../call/context.ts";
 import type { RequestMemory } from "../call/memory/response-memory.ts";
 
 export type Message = string | ArrayBuffer;
@@ -39,24 +39,20 @@ const UNRESERVED: RequestMemory = { cover: () => true, close: () => undefined };
 export class MessageQueue {
   readonly #handling: Handling;
   readonly #rate: MessageRate;
-  readonly #clock: Clock;
-  readonly #sleep: Sleep;
+  readonly #call: Pick<Call, "ports" | "waitUntil">;
   #waiting: Waiting[] = [];
   /** Those that waited before them, in the reverse order, so that taking one moves no other. */
   #reversed: Waiting[] = [];
+  /** That of the message which is handled. */
+  #memory = UNRESERVED;
   #waitingBytes = 0;
   #handledOfTurn = 0;
   #isBusy = false;
   #atEnd: (() => void) | null = null;
 
-  constructor(
-    rate: MessageRate,
-    { clock, sleep }: { readonly clock: Clock; readonly sleep: Sleep },
-    handling: Handling,
-  ) {
+  constructor(rate: MessageRate, call: Pick<Call, "ports" | "waitUntil">, handling: Handling) {
     this.#rate = rate;
-    this.#clock = clock;
-    this.#sleep = sleep;
+    this.#call = call;
     this.#handling = handling;
   }
 
@@ -64,7 +60,7 @@ export class MessageQueue {
     const { failed, reserve = () => UNRESERVED } = this.#handling;
     const ownBytes = typeof message === "string" ? utf8Bytes(message) : message.byteLength;
     if (ownBytes > LIMITS.realtimeMessage) failed(new GatewayError("request_too_large"));
-    else if (this.#waitingBytes > LIMITS.realtimeBacklog || !this.#rate.allows(this.#clock()))
+    else if (this.#waitingBytes > LIMITS.realtimeBacklog || !this.#rate.allows(this.#call.ports.clock()))
       failed(new GatewayError("realtime_backlog"));
     else {
       const bytes = ownBytes + OWN_BYTES;
@@ -72,7 +68,8 @@ export class MessageQueue {
       if (memory === null) return;
       this.#waitingBytes += bytes;
       this.#waiting.push({ message, bytes, memory });
-      if (!this.#isBusy) void this.#work();
+      // when its client has left, the runtime drops all other work wherever it is
+      if (!this.#isBusy) this.#call.waitUntil(this.#work());
     }
   }
 
@@ -82,8 +79,9 @@ export class MessageQueue {
     else then();
   }
 
-  /** Drops what waits. */
+  /** Drops what waits, and frees the memory of what is handled. */
   clear(): void {
+    this.#memory.close();
     for (const { memory } of [...this.#waiting, ...this.#reversed]) memory.close();
     this.#waiting = [];
     this.#reversed = [];
@@ -95,11 +93,13 @@ export class MessageQueue {
     try {
       for (let next = this.#taken(); next !== undefined; next = this.#taken()) {
         const { message, bytes, memory } = next;
+        this.#memory = memory;
         await this.#handling.handle(message, memory);
+        this.#memory = UNRESERVED;
         this.#waitingBytes -= bytes;
         this.#handledOfTurn += 1;
         if (this.#handledOfTurn < MESSAGES_OF_TURN) continue;
-        await this.#sleep(0, new AbortController().signal);
+        await this.#call.ports.sleep(0, new AbortController().signal);
         this.#handledOfTurn = 0;
       }
     } catch (error) {

@@ -112,7 +112,7 @@ export class RealtimeSession implements SessionOfResponses {
 
   #queue(perSecond: number, handle: (message: Message) => Promise<void>): MessageQueue {
     const handling = { handle, failed: (error: unknown) => this.#fail(error) };
-    const queue = new MessageQueue(new MessageRate(perSecond), this.call.ports, handling);
+    const queue = new MessageQueue(new MessageRate(perSecond), this.call, handling);
     this.#callOffs.push(() => queue.clear());
     return queue;
   }

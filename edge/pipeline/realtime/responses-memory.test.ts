@@ -223,7 +223,7 @@ describe("the memory of a tenant", () => {
     await pass(1);
     expect(sockets.map(({ types, closed }) => ({ types, code: closed?.reason }))).toEqual([
       { types: ["response.completed"], code: undefined },
-      { types: ["error"], code: "realtime_backlog" },
+      { types: ["error"], code: undefined },
       { types: ["response.completed"], code: undefined },
     ]);
   });
@@ -236,7 +236,7 @@ describe("the memory of a tenant", () => {
     socket.says(create());
     await pass(1);
     const unreadOf = () =>
-      world.memory.responseMemory.join("tenant", new HeldSocket() as unknown as WebSocket)?.unreadBytes;
+      world.memory.responseMemory.join("tenant", new HeldSocket() as unknown as WebSocket, 0, 1)?.unreadBytes;
     const [ended, after] = [unreadOf(), await pass(6_000).then(unreadOf)];
     expect({ closed: socket.closed?.reason, ended, after, cuts: cutOff.mock.calls.length }).toEqual({
       closed: "realtime_backlog",
@@ -246,9 +246,68 @@ describe("the memory of a tenant", () => {
     });
   });
 
+  it("comes back by time alone from connections that end without notice", async () => {
+    const { promise } = Promise.withResolvers<Response>();
+    const { socket } = opened(async () => await promise, "lost");
+    socket.says(create({ input: "x".repeat(LIMITS.tenantResponsesMemory / 2) }));
+    await pass(1);
+    const { responseMemory } = world.memory;
+    const join = (nowMs: number) => responseMemory.join("lost", new HeldSocket() as unknown as WebSocket, nowMs, 1_000);
+    const overMs = world.nowMs + 3_600_000 + 60_000;
+    for (let nth = 1; nth < LIMITS.tenantResponsesSockets; nth += 1) join(world.nowMs);
+    const before = { isFull: join(world.nowMs) === null, isUsed: responseMemory.usedBytes > 0 };
+    const after = { isFull: join(overMs + 1) === null, isUsed: responseMemory.usedBytes > 0 };
+    expect({ before, after }).toEqual({
+      before: { isFull: true, isUsed: true },
+      after: { isFull: false, isUsed: false },
+    });
+  });
+
+  it("is free of a connection that breaks off, also while its message is read", async () => {
+    const turn = Promise.withResolvers<void>();
+    world.sleep = async () => await turn.promise;
+    const sockets = Array.from(
+      { length: LIMITS.tenantResponsesSockets },
+      () => opened(async () => completed("r")).socket,
+    );
+    sockets[0]?.says(create({ input: "x".repeat(LIMITS.tenantResponsesMemory / 2) }));
+    await pass(1);
+    for (const socket of sockets) socket.breaksOff();
+    expect({
+      left: world.memory.responseMemory.usedBytes,
+      isOpen: opened(async () => completed("r")).socket.closed,
+    }).toEqual({ left: 0, isOpen: null });
+  });
+
+  it("counts an event that does not end, and is free when its request ends", async () => {
+    const bodies: WritableStreamDefaultWriter<Uint8Array>[] = [];
+    const { socket } = opened(async () => {
+      const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+      bodies.push(writable.getWriter());
+      return new Response(readable, { headers: { "content-type": "text/event-stream" } });
+    });
+    for (const lane of ["a", "b", "c"]) socket.says(create({ stream_id: lane }));
+    await pass(1);
+    const piece = new Uint8Array(LIMITS.tenantResponsesMemory / 2 - 1_000).fill(97);
+    for (const body of bodies) void body.write(piece).catch(() => undefined);
+    await pass(1);
+    const heldBytes = () =>
+      world.memory.responseMemory.join("tenant", new HeldSocket() as unknown as WebSocket, 0, 1)?.unreadBytes;
+    const during = { told: socket.events, heldBytes: heldBytes() };
+    for (const body of bodies) void body.close().catch(() => undefined);
+    await pass(1);
+    expect({ during, after: { heldBytes: heldBytes(), closed: socket.closed } }).toMatchObject({
+      during: {
+        told: [{ type: "error", stream_id: "c", error: { code: "realtime_backlog" } }],
+        heldBytes: 2 * piece.byteLength,
+      },
+      after: { heldBytes: 0, closed: null },
+    });
+  });
+
   it("has 32 connections, and other tenants have theirs", () => {
     const join = (tenantId: string) =>
-      world.memory.responseMemory.join(tenantId, new HeldSocket() as unknown as WebSocket) !== null;
+      world.memory.responseMemory.join(tenantId, new HeldSocket() as unknown as WebSocket, 0, 1) !== null;
     const joined = Array.from({ length: LIMITS.tenantResponsesSockets }, () => join("a"));
     expect({ all: joined.every(Boolean), more: join("a"), other: join("b") }).toEqual({
       all: true,

@@ -13,6 +13,7 @@ import { eventOf } from "../../domain/realtime/realtime-events.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
 import { type TakeBytes, writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import { utf8Bytes } from "../../domain/wire/text/utf8-bytes.ts";
+import { collectAnswer } from "../call/boon/answer-stage.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -45,6 +46,8 @@ interface Served {
   readonly items: ItemPieces;
   /** Aborted when its client leaves. */
   readonly gone: AbortController;
+  /** Called before an event of it is sent. */
+  readonly sends?: () => void;
 }
 
 export class ResponsesSocket {
@@ -64,6 +67,8 @@ export class ResponsesSocket {
   /** The last request of each lane. */
   readonly #lanes = new Map<string | null, Promise<void>>();
   #waiting = 0;
+  /** Of events that have not come whole, or are read. */
+  #comingBytes = 0;
   #hasEnded = false;
 
   /** `share`: it has this socket. */
@@ -93,7 +98,7 @@ export class ResponsesSocket {
       failed: (error: unknown) => this.#fail(error),
       reserve: (bytes: number) => this.#reserved(bytes),
     };
-    const queue = new MessageQueue(new MessageRate(LIMITS.realtimeClientMessages), this.#call.ports, handling);
+    const queue = new MessageQueue(new MessageRate(LIMITS.realtimeClientMessages), this.#call, handling);
     this.#callOffs.push(() => queue.clear());
     const socket = this.#socket;
     socket.binaryType = "arraybuffer";
@@ -104,7 +109,11 @@ export class ResponsesSocket {
       queue.push(data as Message);
     });
     socket.addEventListener("close", ({ code, reason }) => this.#end(passedOn({ code, reason })));
-    socket.addEventListener("error", () => this.#end({ code: 1001, reason: "" }));
+    socket.addEventListener("error", () => {
+      this.#end({ code: 1001, reason: "" });
+      // its client reads and keeps nothing any more
+      this.#share.remove(socket);
+    });
     socket.accept();
     this.#silence.begin();
     const { interruption } = this.#call;
@@ -114,7 +123,7 @@ export class ResponsesSocket {
 
   /** Memory for a message; null: the tenant has none, and the client gets an error. */
   #reserved(bytes: number): RequestMemory | null {
-    const memory = this.#share.open();
+    const memory = this.#share.open(this.#socket);
     if (memory.cover(bytes)) return memory;
     memory.close();
     this.#tell(new GatewayError("realtime_backlog"));
@@ -180,7 +189,8 @@ export class ResponsesSocket {
       if (this.#hasEnded || error instanceof ClientGone) return;
       const isRefused = error instanceof GatewayError;
       const { ports, requestId } = this.#call;
-      if (!isRefused) ports.log.event("websocket_response_failed", { request_id: requestId, reason: rootCause(error) });
+      if (!isRefused || error.cause !== undefined)
+        ports.log.event("websocket_response_failed", { request_id: requestId, reason: rootCause(error) });
       this.#tell(isRefused ? error : new GatewayError("internal_error"), lane);
     } finally {
       this.#unfinished.delete(gone);
@@ -202,22 +212,59 @@ export class ResponsesSocket {
   }
 
   async #relay(served: Served, response: Response): Promise<void> {
-    const { body, ok, status, headers } = response;
-    if (!ok || body === null || !isEventStream(headers.get("content-type"))) {
-      const answer = jsonObjectOf(await response.json());
-      const event = ok ? { type: "response.completed", response: answer } : { type: "error", status, ...answer };
-      await this.#pass(served, JSON.stringify(event));
-      return;
+    const { body, ok, headers } = response;
+    if (body === null) throw unreadable("has no body");
+    if (!ok || !isEventStream(headers.get("content-type"))) return await this.#relayWhole(served, response, body);
+    let [hasEnd, heldBytes] = [false, 0];
+    const hold = (bytes: number): void => {
+      this.#comingBytes += bytes - heldBytes;
+      heldBytes = bytes;
+      this.#noteUnread();
+      if (bytes > LIMITS.smallBody && this.#share.unreadBytes > LIMITS.tenantResponsesMemory)
+        throw new GatewayError("realtime_backlog");
+    };
+    const streamed = { ...served, sends: () => hold(0) };
+    try {
+      for await (const data of eventData(body, hold))
+        if (data !== "[DONE]") hasEnd = (await this.#pass(streamed, data)) || hasEnd;
+    } finally {
+      hold(0);
     }
-    let hasEnd = false;
-    for await (const data of eventData(body))
-      if (data !== "[DONE]") hasEnd = (await this.#pass(served, data)) || hasEnd;
     if (!hasEnd) this.#tell(new GatewayError("upstream_stream_error"), served.lane);
   }
 
+  /** What is no stream of events becomes one event. */
+  async #relayWhole(served: Served, { ok, status }: Response, body: NonNullable<Response["body"]>): Promise<void> {
+    const frees: (() => void)[] = [];
+    try {
+      const collected = await collectAnswer(this.#call, body, { onEnd: (free) => void frees.push(free) });
+      if (collected.kind === "too-large") {
+        await collected.body.cancel().catch(() => undefined);
+        if (collected.noMemory) throw new GatewayError("scheduler_unavailable", { cause: "no memory for the answer" });
+        throw unreadable("is too large");
+      }
+      const text = new TextDecoder().decode(collected.bytes);
+      const answer = jsonObjectOf(await parsedMessage(this.#call, text));
+      if (answer === null) throw unreadable("is not a JSON object");
+      const members = text.slice(text.indexOf("{") + 1);
+      if (ok)
+        await this.#pass(served, `{"type":"response.completed","response":${text}}`, {
+          type: "response.completed",
+          response: answer,
+        });
+      else this.#send(`{"type":"error","status":${status}${/^\s*\}/.test(members) ? "" : ","}${members}`, served.lane);
+    } finally {
+      for (const free of frees) free();
+    }
+  }
+
   /** Sends an event of a response, and keeps what only this connection knows of it. True: the client waits for no other event. */
-  async #pass({ lane, isStored, items, gone }: Served, data: string): Promise<boolean> {
-    const event = MAY_BE_LAST.test(data) ? jsonObjectOf(await parsedMessage(this.#call, data)) : null;
+  async #pass(
+    { lane, isStored, items, gone, sends }: Served,
+    data: string,
+    read: JsonObject | null = null,
+  ): Promise<boolean> {
+    const event = read ?? (MAY_BE_LAST.test(data) ? jsonObjectOf(await parsedMessage(this.#call, data)) : null);
     const { type, response, error } = event ?? {};
     const isLast = typeof type === "string" && LAST.test(type);
     if (isLast) {
@@ -226,6 +273,7 @@ export class ResponsesSocket {
       if (!this.#hasEnded && !isStored && typeof id === "string" && type !== "response.failed")
         await this.#keep(id, items, output);
     }
+    sends?.();
     this.#send(data, lane);
     return isLast || type === "error" || jsonObjectOf(error) !== null;
   }
@@ -287,13 +335,18 @@ export class ResponsesSocket {
 
   /** The client's unread bytes: noted for the other connections of its tenant until it has read all. */
   #unreadBytes(): number {
-    const { bufferedAmount } = this.#socket;
-    this.#share.noteUnread(this.#socket, bufferedAmount);
+    const bufferedAmount = this.#noteUnread();
     if (bufferedAmount > 0)
       this.#callOffLook ??= this.#call.timer.after(LOOK_EVERY_MS, () => {
         this.#callOffLook = null;
         this.#unreadBytes();
       });
+    return bufferedAmount;
+  }
+
+  #noteUnread(): number {
+    const { bufferedAmount } = this.#socket;
+    this.#share.noteUnread(this.#socket, bufferedAmount + this.#comingBytes);
     return bufferedAmount;
   }
 
@@ -320,4 +373,8 @@ export class ResponsesSocket {
     dismiss(this.#socket, closing, this.#call, () => this.#share.remove(this.#socket));
     if (endsRequests) for (const gone of this.#unfinished) gone.abort();
   }
+}
+
+function unreadable(reason: string): GatewayError {
+  return new GatewayError("upstream_failed", { cause: `the answer ${reason}` });
 }

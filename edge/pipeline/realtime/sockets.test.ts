@@ -29,7 +29,7 @@ describe("a client whose session has ended", () => {
   it("may still send what is on its way, and is then cut off by the message after it", () => {
     const client = new KeptOpen();
     const timer = new SharedTimer(() => 0);
-    dismiss(client as unknown as WebSocket, CLOSING, { timer, cutOff: () => undefined });
+    dismiss(client as unknown as WebSocket, CLOSING, { timer, cutOff: () => undefined, waitUntil: () => undefined });
     for (let sent = 0; sent < 1_024; sent += 1) client.dispatchEvent(new Event("message"));
     expect(client.thrown).toEqual([]);
     client.dispatchEvent(new Event("message"));

@@ -33,24 +33,31 @@ const LATE_MESSAGES = 1_024;
 export function dismiss(
   client: WebSocket,
   closing: Closing,
-  { timer, cutOff }: Pick<Call, "timer" | "cutOff">,
-  gone: () => void = () => undefined,
+  { timer, cutOff, waitUntil }: Pick<Call, "timer" | "cutOff" | "waitUntil">,
+  gone?: () => void,
 ): void {
   closeWith(client, closing);
   const hasAll = (): boolean => client.readyState === WebSocket.CLOSED && client.bufferedAmount === 0;
   if (hasAll()) {
-    gone();
+    gone?.();
     return;
   }
+  const kept = Promise.withResolvers<void>();
+  const over = (): void => {
+    gone?.();
+    kept.resolve();
+  };
+  // the runtime may end the request of a connection that it has lost, and the timer with it
+  if (gone !== undefined) waitUntil(kept.promise);
   const callOff = timer.after(LINGER_MS, () => {
     if (!hasAll()) cutOff?.("the client of an ended session did not close its connection");
-    gone();
+    over();
   });
   let late = 0;
   client.addEventListener("close", () => {
     if (client.bufferedAmount > 0) return;
     callOff();
-    gone();
+    over();
   });
   client.addEventListener("message", () => {
     late += 1;

@@ -53,7 +53,7 @@ type Collected =
 export async function collectAnswer(
   call: Call,
   body: ReadableStream<Uint8Array>,
-  report: AnswerReport,
+  report: Pick<AnswerReport, "onEnd">,
   { maxBytes, memory } = { maxBytes: COLLECTED_MAX_BYTES, memory: call.memory.answerMemory },
 ): Promise<Collected> {
   const buffer = new BoundedBuffer(maxBytes, memory.open());

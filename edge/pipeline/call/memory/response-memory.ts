@@ -19,6 +19,17 @@ export interface RequestMemory {
   close(): void;
 }
 
+/** A connection. */
+interface Joined {
+  /** What its client has not read, and events that have not come whole, as its own request saw it: no other one may read a socket. */
+  unreadBytes: number;
+  /** What it has by then is of no connection any more, epoch ms: the runtime may end a request without any notice. */
+  readonly overMs: number;
+}
+
+/** How long requests may run on after the longest connection. */
+const OVER_AFTER_MS = 60_000;
+
 /** The common memory of a tenant's connections. */
 export class ResponseShare {
   readonly #all: MemoryBudget;
@@ -26,8 +37,9 @@ export class ResponseShare {
   readonly #own = new MemoryBudget(LIMITS.tenantResponsesMemory, () => this.giveUp());
   /** By the function that frees it, the oldest first. */
   readonly #kept = new Map<() => void, Kept>();
-  /** Bytes that the client of each connection has not read, as its own request saw it: no other one may read a socket. */
-  readonly #unread = new Map<WebSocket, number>();
+  readonly #joined = new Map<WebSocket, Joined>();
+  /** Of requests that wait and run, each with when it is over at the latest. */
+  readonly #requests = new Map<RequestMemory, number>();
 
   constructor(all: MemoryBudget, leave: () => void) {
     this.#all = all;
@@ -40,31 +52,38 @@ export class ResponseShare {
 
   /** Bytes that the clients have not read. */
   get unreadBytes(): number {
-    return [...this.#unread.values()].reduce((sum, bytes) => sum + bytes, 0);
+    return [...this.#joined.values()].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0);
   }
 
   /** False: the tenant has too many connections. */
-  add(socket: WebSocket): boolean {
-    if (this.#unread.size >= LIMITS.tenantResponsesSockets) return false;
-    this.#unread.set(socket, 0);
+  add(socket: WebSocket, overMs: number): boolean {
+    if (this.#joined.size >= LIMITS.tenantResponsesSockets) return false;
+    this.#joined.set(socket, { unreadBytes: 0, overMs });
     return true;
   }
 
   /** Called by the request of the connection itself. */
   noteUnread(socket: WebSocket, bytes: number): void {
-    if (this.#unread.has(socket)) this.#unread.set(socket, bytes);
+    const its = this.#joined.get(socket);
+    if (its !== undefined) its.unreadBytes = bytes;
   }
 
   remove(socket: WebSocket): void {
-    this.#unread.delete(socket);
+    this.#joined.delete(socket);
     this.#leaveIfUnused();
   }
 
-  /** Memory for a request. A small one needs only its tenant's share, so large requests of other tenants refuse none. */
-  open(): RequestMemory {
+  /** Gives back what is over by time. */
+  sweep(nowMs: number): void {
+    for (const [socket, { overMs }] of this.#joined) if (overMs < nowMs) this.remove(socket);
+    for (const [memory, overMs] of this.#requests) if (overMs < nowMs) memory.close();
+  }
+
+  /** Memory for a request of a connection. A small one needs only its tenant's share, so large requests of others refuse none. */
+  open(socket: WebSocket): RequestMemory {
     const [own, all] = [this.#own.open(), this.#all.open()];
     let [ofOwn, ofAll] = [0, 0];
-    return {
+    const memory: RequestMemory = {
       cover: (totalBytes) => {
         const more = Math.max(totalBytes - ofOwn, 0);
         if (!own.grow(more)) return false;
@@ -77,9 +96,12 @@ export class ResponseShare {
       close: () => {
         own.close();
         all.close();
+        this.#requests.delete(memory);
         this.#leaveIfUnused();
       },
     };
+    this.#requests.set(memory, this.#joined.get(socket)?.overMs ?? 0);
+    return memory;
   }
 
   /**
@@ -112,7 +134,7 @@ export class ResponseShare {
 
   /** Requests may still have memory when the last connection has ended: the next one shares it with them. */
   #leaveIfUnused(): void {
-    if (this.#unread.size === 0 && this.#own.usedBytes === 0) this.#leave();
+    if (this.#joined.size === 0 && this.#own.usedBytes === 0) this.#leave();
   }
 }
 
@@ -125,15 +147,16 @@ export class ResponseMemory {
     return this.#all.usedBytes;
   }
 
-  /** The share of a tenant's connection; null: the tenant has too many. Its socket is removed from it when it ends. */
-  join(tenantId: string, socket: WebSocket): ResponseShare | null {
+  /** The share of a tenant's connection, which lasts so long at most; null: the tenant has too many. Its socket is removed at its end. */
+  join(tenantId: string, socket: WebSocket, nowMs: number, longestMs: number): ResponseShare | null {
+    for (const one of this.#shares.values()) one.sweep(nowMs);
     const share: ResponseShare =
       this.#shares.get(tenantId) ??
       new ResponseShare(this.#all, () => {
         if (this.#shares.get(tenantId) === share) this.#shares.delete(tenantId);
       });
     this.#shares.set(tenantId, share);
-    return share.add(socket) ? share : null;
+    return share.add(socket, nowMs + longestMs + OVER_AFTER_MS) ? share : null;
   }
 
   /** The tenant that keeps the most loses its oldest. */
