@@ -369,6 +369,12 @@ it("refuses other formats, malformed or duplicate rows and dangling references; 
         code: "already_exists",
         message: `tenant '${tenant?.name}' already exists`,
         param: "data.tenants.0.name",
+        details: [
+          {
+            path: "data.tenants.0.name",
+            message: `belongs here to the tenant with id ${tenant?.id}: rename or delete that one, or change the file`,
+          },
+        ],
       },
     },
   });
