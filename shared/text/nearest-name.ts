@@ -10,11 +10,17 @@ const PART_MIN_CHARACTERS = 3;
  * edits, at most a third of the characters; else null.
  */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
-  let nearest: string | null = null;
+  return nearestNames(wrong, names)[0] ?? null;
+}
+
+/** All that are as near as {@link nearestName}. */
+export function nearestNames(wrong: string, names: readonly string[]): readonly string[] {
+  let nearest: string[] = [];
   let least = Number.POSITIVE_INFINITY;
   for (const name of names) {
     const distance = ranked(wrong.toLowerCase(), name.toLowerCase());
-    if (distance < least) [nearest, least] = [name, distance];
+    if (distance < least) [nearest, least] = [[name], distance];
+    else if (distance === least && distance < Number.POSITIVE_INFINITY) nearest.push(name);
   }
   return nearest;
 }
