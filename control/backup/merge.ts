@@ -130,13 +130,13 @@ async function refuseTakenNames(
         batch.map((row) => row[first]),
       ),
     );
-    const holderOf = new Map(holders.map((row) => [uniqueOf(row), row[id]]));
+    const holderOf = new Map(holders.map((row) => [uniqueOf(row), String(row[id])]));
     for (const [at, row] of batch.entries()) {
       const holder = holderOf.get(uniqueOf(row));
-      if (holder === undefined || holder === row[id]) continue;
+      if (holder === undefined || holder === String(row[id])) continue;
       const called = String(row[name]);
       const path = `data.${entity}.${batchAt * BATCH + at}.${unique.at(-1) ?? id}`;
-      const other = `belongs here to the ${label} with id ${String(holder)}: rename or delete that one, or change the file`;
+      const other = `belongs here to the ${label} with id ${holder}: rename or delete that one, or change the file`;
       const message = called === DEMO ? `${other}; ${ON_EMPTY}` : other;
       throw new GatewayError("already_exists", { value: `${label} '${called}'`, details: [{ path, message }] });
     }
