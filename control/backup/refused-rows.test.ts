@@ -206,7 +206,7 @@ it("names the fields that a row of a file of this version lacks, and restores th
   };
   expect({
     own: await of(lacking),
-    older: await of({ ...lacking, gateway_version: "0.1.0" }),
+    older: await of({ ...lacking, gateway_version: "0.0.1" }),
     whole: await of(file),
   }).toEqual({
     own: [`tenant '${row.name}': data.tenants.0 lacks status, budget_cost_usd, so their defaults are restored`],
