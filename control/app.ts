@@ -82,7 +82,7 @@ export function createApp(deps: AppDeps): Api {
   infrastructureSettingsRoutes(app, deps);
   backupRoutes(app, deps);
   userRoutes(app);
-  accessRoutes(app);
+  accessRoutes(app, deps);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);
     const error = methods.length === 0 ? new GatewayError("not_found") : notAllowed(methods);

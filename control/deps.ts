@@ -265,6 +265,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     ending: ending.signal,
     cell: env.cell,
     consoleUrl,
+    groupProviders:
+      env.dashboard?.providers.flatMap(({ id, groupsClaim }) => (groupsClaim === null ? [] : [id])) ?? null,
     upstreamBaseUrl: env.upstreamBaseUrl,
     usageRetentionDays: env.usageRetentionDays,
     compressor: env.compressor,

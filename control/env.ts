@@ -251,13 +251,27 @@ const schema = z
   .superRefine(requireFilesBucket)
   .superRefine(requireCurrentKey);
 
-/** Validates the environment. Throws EnvError. */
+/** The console's part, or what is wrong with it. */
+function ofDashboard(variables: Readonly<Record<string, string | undefined>>): DashboardEnv | null | EnvError {
+  try {
+    return parseDashboardEnv(variables);
+  } catch (error) {
+    if (error instanceof EnvError) return error;
+    throw error;
+  }
+}
+
+/** Validates the environment. Throws EnvError, which names every malformed variable, also those of the console. */
 export function parseEnv(variables: Readonly<Record<string, string | undefined>>): ControlEnv {
   const result = schema.safeParse(variables);
-  if (!result.success) throw new EnvError(envErrorText(result.error));
+  const dashboard = ofDashboard(variables);
+  if (!result.success || dashboard instanceof EnvError) {
+    const own = result.success ? [] : [envErrorText(result.error)];
+    throw new EnvError([...own, ...(dashboard instanceof EnvError ? [dashboard.message] : [])].join("; "));
+  }
   const env = result.data;
   return {
-    dashboard: parseDashboardEnv(variables),
+    dashboard,
     adminListen: env.GATEWAY_ADMIN_LISTEN,
     metricsListen: env.GATEWAY_METRICS_LISTEN,
     tlsAddress: env.GATEWAY_TLS_ADDRESS,

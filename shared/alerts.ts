@@ -173,7 +173,10 @@ export const issues = {
 
   /** Wrong admin or internal tokens within a minute (docs/rules/authentication.md#wrong-tokens). */
   adminAuthFailures: (failures: number, addresses: number): Issue =>
-    issueOf("admin_auth_failures", `${failures} wrong tokens from ${addresses} addresses in a minute`),
+    issueOf(
+      "admin_auth_failures",
+      `${failures} wrong tokens from ${addresses === 1 ? "1 address" : `${addresses} addresses`} in a minute`,
+    ),
 
   /** `reason`: the provisioner's report of its last tick, or why there is none. */
   slurmReconcileHeld: (minutes: number, reason: string): Issue =>

@@ -40,6 +40,8 @@ export interface ApiDeps {
   readonly cell: string;
   /** Where people open the console; null: it is not known. */
   readonly consoleUrl: string | null;
+  /** The ids of the console's sign-in providers that name groups; null: the console runs elsewhere. */
+  readonly groupProviders: readonly string[] | null;
   /** The upstream of models that have no address. */
   readonly upstreamBaseUrl: string;
   /** How many days raw usage rows are kept while no setting was saved. */

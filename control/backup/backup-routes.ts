@@ -32,6 +32,6 @@ export function backupRoutes(app: Api, deps: ApiDeps): void {
     body: backupSchema,
     isFile: true,
     answer: restoreReportSchema,
-    handler: async ({ ctx, query, body }) => await restoreBackup(ctx, body, query),
+    handler: async ({ ctx, query, body }) => await restoreBackup(ctx, body, query, deps.version.version),
   });
 }

@@ -360,6 +360,8 @@ it("refuses other formats, malformed or duplicate rows and dangling references; 
       body: { error: { code, param } },
     });
   }
+  const path = "data.tenants.0.name";
+  const message = `belongs here to the tenant with id ${tenant?.id}: rename or delete that one, or change the file`;
   const clash = { ...file, data: { ...data, tenants: [{ ...tenant, id: stranger }], api_keys: [] } };
   const response = await restore(clash);
   expect({ status: response.status, body: await response.json() }).toMatchObject({
@@ -368,7 +370,8 @@ it("refuses other formats, malformed or duplicate rows and dangling references; 
       error: {
         code: "already_exists",
         message: `tenant '${tenant?.name}' already exists`,
-        param: "data.tenants.0.name",
+        param: path,
+        details: [{ path, message }],
       },
     },
   });

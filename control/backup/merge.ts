@@ -14,6 +14,10 @@ import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "./backup-en
 
 export const BATCH = 500;
 
+/** The name of the records that a local stack creates at its first start. */
+const DEMO = "demo";
+const ON_EMPTY = "GATEWAY_DEMO=0 starts an empty database without a demo";
+
 interface MergeResult {
   readonly inserted: number;
   /** Rows whose primary key existed already, whether or not a value differed. */
@@ -126,14 +130,15 @@ async function refuseTakenNames(
         batch.map((row) => row[first]),
       ),
     );
-    const holderOf = new Map(holders.map((row) => [uniqueOf(row), row[id]]));
+    const holderOf = new Map(holders.map((row) => [uniqueOf(row), String(row[id])]));
     for (const [at, row] of batch.entries()) {
       const holder = holderOf.get(uniqueOf(row));
-      if (holder === undefined || holder === row[id]) continue;
-      throw new GatewayError("already_exists", {
-        value: `${label} '${String(row[name])}'`,
-        param: `data.${entity}.${batchAt * BATCH + at}.${unique.at(-1) ?? id}`,
-      });
+      if (holder === undefined || holder === String(row[id])) continue;
+      const called = String(row[name]);
+      const path = `data.${entity}.${batchAt * BATCH + at}.${unique.at(-1) ?? id}`;
+      const other = `belongs here to the ${label} with id ${holder}: rename or delete that one, or change the file`;
+      const message = called === DEMO ? `${other}; ${ON_EMPTY}` : other;
+      throw new GatewayError("already_exists", { value: `${label} '${called}'`, details: [{ path, message }] });
     }
   }
 }

@@ -164,6 +164,57 @@ it.each<[name: string, field: string, value: unknown]>([
   expect(await dataOf()).toBe(before);
 });
 
+describe("a value that the API refuses and an earlier version took", () => {
+  it.each<[BackupEntity, string, number, string]>([
+    ["models", "input_cost_per_token", 1e30, "must be a number from 0 to 100"],
+    ["models", "cost_per_image", 101, "must be a number from 0 to 100"],
+    ["tenants", "budget_cost_usd", 1e30, "must be a number from 0 to 9007199"],
+    ["tenants", "end_user_budget_cost_usd", 9_007_200, "must be a number from 0 to 9007199"],
+    ["api_keys", "budget_cost_usd", 1e30, "must be a number from 0 to 9007199"],
+  ])("of %s, %s %d, comes back with a warning that names its row", async (entity, field, value, message) => {
+    const answer = await control.request("POST", "/api/v1/backup/restore", changed(entity, { [field]: value }));
+    const { warnings } = (await answer.json()) as { readonly warnings: readonly string[] };
+    const told = warnings.filter((warning) => warning.includes(`: data.${entity}.0.${field} ${message};`));
+    const [row] = (await exported()).data[entity] as readonly Readonly<Record<string, unknown>>[];
+    expect({ status: answer.status, told: told.length, stored: row?.[field] }).toEqual({
+      status: 200,
+      told: 1,
+      stored: value,
+    });
+    const { id } = file.data[entity][0] as { readonly id: string };
+    const path = entity === "api_keys" ? "keys" : entity;
+    const read = await control.must<Readonly<Record<string, unknown>>>("GET", `/${path}/${id}`);
+    expect(read[field]).toBe(value);
+    const patched = await control.request("PATCH", `/api/v1/${path}/${id}`, { [field]: value + 1 });
+    const { error } = (await patched.json()) as ErrorBody;
+    expect({ status: patched.status, details: error.details }).toEqual({
+      status: 400,
+      details: [{ path: field, message }],
+    });
+    await restored(file);
+  });
+});
+
+it("names the fields that a row of a file of this version lacks, and restores their defaults", async () => {
+  const [first, ...rest] = file.data.tenants;
+  const { status: _status, budget_cost_usd: _cost, ...row } = first as (typeof file.data.tenants)[number];
+  const lacking = { ...file, data: { ...file.data, tenants: [row, ...rest] } };
+  const of = async (input: object) => {
+    const answer = await control.request("POST", "/api/v1/backup/restore?dry_run=true", input);
+    const { warnings } = (await answer.json()) as { readonly warnings: readonly string[] };
+    return warnings.filter((warning) => warning.includes("lacks"));
+  };
+  expect({
+    own: await of(lacking),
+    older: await of({ ...lacking, gateway_version: "0.0.1" }),
+    whole: await of(file),
+  }).toEqual({
+    own: [`tenant '${row.name}': data.tenants.0 lacks status, budget_cost_usd, so their defaults are restored`],
+    older: [],
+    whole: [],
+  });
+});
+
 describe("a file of an older version", () => {
   it("may have addresses with a query or a fragment", async () => {
     const [model] = file.data.models;

@@ -24,6 +24,7 @@ import { refuseFallbackCycle } from "../models/fallback-cycle.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { checkAddresses, readBackup } from "./checks.ts";
 import { compareRows, storedRows } from "./compare-rows.ts";
+import { fileWarnings } from "./file-warnings.ts";
 import { checkBackupKey } from "./key-check.ts";
 import { inBatches, mergeRows } from "./merge.ts";
 import { giveWay, withoutOwnTenant } from "./own-tenant-rows.ts";
@@ -46,13 +47,14 @@ class DryRunEnded extends Error {
 
 /**
  * The report; with `dry_run=true` in the query also what each object would become, and nothing is changed
- * (docs/rules/backup.md#dry-run). Throws 400 `backup_format`, `backup_key_*`, `address_blocked`, `validation_failed`; 409
+ * (docs/rules/backup.md#dry-run). `version`: of this gateway, if a row of the same version must be whole. Throws 400 `backup_format`, `backup_key_*`, `address_blocked`, `validation_failed`; 409
  * `already_exists`.
  */
 export async function restoreBackup(
   ctx: VerbContext,
   input: unknown,
   query: object = {},
+  version?: string,
 ): Promise<Written<RestoreReport>> {
   const isDryRun = dryRunOf(query);
   const { data: read, ...head } = readBackup(input);
@@ -62,10 +64,11 @@ export async function restoreBackup(
   await checkAddresses(ctx, given);
   const judged = await verifySecrets(ctx, given);
   const unproven = await verifyContent(ctx, input as object);
+  const odd = fileWarnings({ ...head, data: given }, (input as Backup).data, version);
   const peppersDiffer = head.encryption.api_key_pepper_set !== (ctx.pepper !== undefined);
   const pepper = peppersDiffer && given.api_keys.length > 0 ? [PEPPER_WARNING] : [];
   const restore = async (tx: Transaction, journal: WriteJournal): Promise<RestoreReport> => {
-    const warnings = [...unproven, ...left, ...pepper, ...judged.warnings];
+    const warnings = [...unproven, ...left, ...pepper, ...odd, ...judged.warnings];
     const model_endpoints = (await verifyEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
     const data = { ...judged.data, model_endpoints };
     warnings.push(...(await giveWay(ctx, tx, journal, data.tenants)));

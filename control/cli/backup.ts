@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { printableJson } from "../../shared/text/printable.ts";
 import type { Schemas } from "../api/client/client.ts";
 import { repeatedName } from "../kernel/repeated-name.ts";
+import { systemProblem } from "../kernel/system-problem.ts";
 import { CliError, sessionOf } from "./session.ts";
 
 export function backupCommands(program: Command): void {
@@ -28,8 +29,35 @@ export function backupCommands(program: Command): void {
       const session = sessionOf(command);
       const params = { query: dryRun ? { dry_run: "true" as const } : {} };
       const body = readFile(file);
-      session.record(await session.bodyOf(session.client.POST("/api/v1/backup/restore", { params, body })));
+      const report = await session.bodyOf(session.client.POST("/api/v1/backup/restore", { params, body }));
+      const { differences } = report;
+      if (differences === undefined) session.record(report);
+      else session.tables(report, differencesIn(differences));
     });
+}
+
+/** A table of the kinds of records, and one of the records that would be added or changed. */
+function differencesIn(differences: NonNullable<Schemas["RestoreReport"]["differences"]>) {
+  const kinds = Object.entries(differences);
+  const objects = kinds.flatMap(([kind, { objects: ofKind }]) =>
+    ofKind.flatMap(({ name, change, fields }) => {
+      const changed = Object.entries(fields);
+      if (changed.length === 0) return [{ kind, name, change }];
+      return changed.map(([field, value]) => {
+        const [before, after] = Array.isArray(value) ? (value as readonly unknown[]) : [value, value];
+        return { kind, name, change, field, before, after };
+      });
+    }),
+  );
+  return [
+    {
+      rows: kinds.map(([kind, counts]) => ({ kind, ...counts })),
+      columns: ["kind", "added", "changed", "unchanged", "only_here"],
+    },
+    ...(objects.length === 0
+      ? []
+      : [{ rows: objects, columns: ["kind", "name", "change", "field", "before", "after"] }]),
+  ];
 }
 
 function readFile(path: string): Schemas["Backup"] {
@@ -39,7 +67,8 @@ function readFile(path: string): Schemas["Backup"] {
     bytes = readFileSync(path);
     backup = JSON.parse(new TextDecoder().decode(bytes)) as Schemas["Backup"];
   } catch (error) {
-    const reason = error instanceof SyntaxError ? "is not JSON" : "cannot be read";
+    const reason =
+      error instanceof SyntaxError ? "is not JSON" : `cannot be read: ${systemProblem(error) ?? "unknown error"}`;
     throw new CliError(`${path} ${reason}`);
   }
   const repeated = repeatedName(bytes);

@@ -32,6 +32,7 @@ let sent: {
 }[];
 let spec: object | null;
 let listed: readonly object[];
+let checked: string;
 let askedPrices: (string | null)[];
 
 beforeEach(() => {
@@ -47,7 +48,7 @@ beforeEach(() => {
       const ifNoneMatch = headers.get("if-none-match");
       sent.push({
         method,
-        body: await request.json(),
+        body: (await request.json().catch(() => null)) as unknown,
         ifMatch: headers.get("if-match"),
         ...(ifNoneMatch === null ? {} : { ifNoneMatch }),
       });
@@ -56,6 +57,10 @@ beforeEach(() => {
     if (url.pathname.endsWith("/prices")) {
       askedPrices.push(url.searchParams.get("model"));
       return Response.json({ list: listed });
+    }
+    if (url.pathname.endsWith("/health/check")) {
+      const check = { checked_at: "2026-01-01T00:00:00.000Z", status: checked, message: "HTTP 500" };
+      return Response.json({ checks: [check], endpoint_checks: [] });
     }
     const isSpec = request.url.endsWith("/managed");
     return isSpec && spec === null && request.method === "GET"
@@ -125,6 +130,19 @@ it.each([
 ])("tenants $command $words sends these fields and no other", async ({ command, words, body }) => {
   await run("tenants", command, ID, ...words);
   expect(sent).toEqual([expect.objectContaining({ method: "PATCH", body })]);
+});
+
+it.each([
+  ["healthy", false],
+  ["degraded", true],
+  ["unhealthy", true],
+])("models check of a model that is %s fails: %s", async (status, fails) => {
+  checked = status;
+  const outcome = await run("models", "check", ID).then(
+    () => null,
+    ({ message }: Error) => message,
+  );
+  expect(outcome).toBe(fails ? "model 'm' is not healthy: HTTP 500" : null);
 });
 
 it("models set sends null for a price that is none", async () => {

@@ -31,7 +31,11 @@ export function doctorCommand(program: Command, release: string): void {
     .description(
       "check a running installation (stores, cells, clocks, certificates, permissions, lag) and say what to fix",
     )
-    .option("--metrics <url>", "the metrics listener (default: port 9091 beside the admin listener)", toWebUrl)
+    .option(
+      "--metrics <url>",
+      "the metrics listener (default: GATEWAY_METRICS_LISTEN, else port 9091 beside the admin listener)",
+      toWebUrl,
+    )
     .option("--edge <url>", "an address of the data plane; may be repeated", gathered(toWebUrl), [])
     .option("--tls <host:port>", "a TLS endpoint whose certificate to check; may be repeated", gathered(toEndpoint), [])
     .option("--backups <folder>", "the folder of backups, for the age of the newest")

@@ -51,7 +51,7 @@ it("tries the newest backup of a folder, and ends with 1 and the reason when it 
 it("names what it cannot read", { tags: ["long"] }, () => {
   for (const [words, said] of [
     [[join(folder, "none")], "does not exist"],
-    [[import.meta.dirname], "has no file gateway-backup-<time>-<gateway>.json"],
+    [[import.meta.dirname], "has no file that is named as a backup, such as gateway-backup-20"],
     [[join(folder, "gateway-backup-20260101T000000Z.json")], "is not JSON"],
   ] as const) {
     const { status, stderr } = run(words, {});

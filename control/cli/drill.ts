@@ -8,10 +8,12 @@ import { importSealKey, type SealKey } from "../../shared/crypto/seal.ts";
 import { envOldSecrets } from "../../shared/env/env-fields.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { placeNamed } from "../backup/backup-env.ts";
+import { backupName } from "../backup/backup-name.ts";
 import type { DrillReport } from "../backup/drill.ts";
 import { type BackupPlace, BackupPlaceError } from "../backup/places/backup-place.ts";
 import { newestBackup } from "../backup/retention.ts";
 import { EnvError } from "../kernel/env-field.ts";
+import { systemProblem } from "../kernel/system-problem.ts";
 import { printJson, printRecord } from "./output.ts";
 import { CliError } from "./session.ts";
 
@@ -122,14 +124,14 @@ async function newestAt(
 }
 
 function nothingIn({ shown }: BackupPlace): string {
-  return `${shown} has no file gateway-backup-<time>-<gateway>.json or gateway-backup-<time>.json`;
+  return `${shown} has no file that is named as a backup, such as ${backupName(new Date())}`;
 }
 
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
-  } catch {
-    throw new CliError(`${path} cannot be read`);
+  } catch (error) {
+    throw new CliError(`${path} cannot be read: ${systemProblem(error) ?? "unknown error"}`);
   }
 }
 

@@ -35,8 +35,8 @@ export function modelHealthCommands(models: Command): void {
       const [check] = detail.checks;
       const now = checksOf(detail).filter(({ checked_at }) => checked_at === check?.checked_at);
       session.listIn(detail, now, CHECK);
-      if (check?.status === "unhealthy")
-        throw new CliError(`model '${model_name}' is not healthy: ${check.message ?? ""}`);
+      if (check !== undefined && check.status !== "healthy")
+        throw new CliError(`model '${model_name}' is not healthy: ${check.message ?? check.status}`);
     });
 }
 

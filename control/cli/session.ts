@@ -85,6 +85,22 @@ export class Session {
     printWarnings(warnings ?? []);
   }
 
+  /** Shows a record as tables, and its warnings, or the whole record as JSON. */
+  tables(
+    record: { readonly warnings: readonly string[] },
+    tables: readonly {
+      readonly rows: readonly Readonly<Record<string, unknown>>[];
+      readonly columns: readonly string[];
+    }[],
+  ): void {
+    if (this.#json) {
+      printJson(record);
+      return;
+    }
+    for (const { rows, columns } of tables) printTable(rows, columns);
+    printWarnings(record.warnings);
+  }
+
   /** Writes what was done, unless the output is JSON. */
   say(line: string): void {
     if (!this.#json) process.stdout.write(`${terminalText(line)}\n`);
@@ -117,7 +133,10 @@ export function readAdminToken(): string | null {
 
 function adminToken(): string {
   const token = readAdminToken();
-  if (token === null) throw new CliError("no admin token: set GATEWAY_ADMIN_TOKEN");
+  if (token === null)
+    throw new CliError(
+      "no admin token: set GATEWAY_ADMIN_TOKEN, or GATEWAY_DATA_DIR to the data folder of a gateway on this machine",
+    );
   return token;
 }
 

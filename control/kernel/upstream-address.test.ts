@@ -109,6 +109,7 @@ async function statusOf(control: TestControl, url: string): Promise<number> {
         type: "invalid_request_error",
         code: "address_blocked",
         param: field,
+        details: [{ path: field, message: "may not be called: use another address" }],
       },
     });
     expect(await records(control)).toBe(before);
@@ -188,6 +189,7 @@ describe("an address of the operator's own infrastructure", () => {
               type: "invalid_request_error",
               code: "address_blocked",
               param: field,
+              details: [{ path: field, message: "may not be called: use another address" }],
             },
           },
         });

@@ -29,7 +29,14 @@ export async function checkUpstreamAddress(
   const addresses = LITERAL.test(url.hostname) ? [url.hostname] : await ctx.resolve(url.hostname);
   const refused =
     addresses.length === 0 ? ctx.ssrf.blockPrivate : addresses.some((address) => !isAddressAllowed(address, ctx.ssrf));
-  if (refused) throw new GatewayError("address_blocked", { value: entry, param: field });
+  if (refused) throw addressBlocked(field, entry);
+}
+
+function addressBlocked(path: string, entry: string): GatewayError {
+  return new GatewayError("address_blocked", {
+    value: entry,
+    details: [{ path, message: "may not be called: use another address" }],
+  });
 }
 
 /** Checks the URL of a part of the operator's own infrastructure, in the same way. */
@@ -51,5 +58,5 @@ export async function checkInfrastructureHost(
 ): Promise<void> {
   const addresses = isIP(host) === 0 ? await ctx.resolve(host) : [host];
   if (addresses.some((address) => !isAddressAllowed(address, INFRASTRUCTURE_POLICY)))
-    throw new GatewayError("address_blocked", { value: entry, param: field });
+    throw addressBlocked(field, entry);
 }

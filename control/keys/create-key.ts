@@ -6,7 +6,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type CreatedKey, createKeySchema } from "../../shared/schema/api-key.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
-import { parse, parseId } from "../kernel/parse.ts";
+import { fieldError, parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { isOfConsole } from "../tenants/own-tenants.ts";
 import { lockTenant } from "../tenants/tenant-record.ts";
@@ -29,6 +29,8 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
       await boundModelNames(tx, tenantId, body.allowed_models, null);
     }
     const now = ctx.now();
+    if (body.expires_at != null && Date.parse(body.expires_at) <= now.getTime())
+      throw fieldError("expires_at", "must be in the future: the key would never be accepted");
     const fields = keyColumns(body, null, now) as typeof apiKeys.$inferInsert;
     const [row] = await tx
       .insert(apiKeys)

@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hashKeySecret } from "../../shared/access/api-key.ts";
+import type { ErrorBody } from "../../shared/errors.ts";
 import { type ResolvedKey, resolvedKeySchema, storeKeys } from "../../shared/records.ts";
 import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Backup } from "../../shared/schema/backup.ts";
@@ -108,6 +109,18 @@ describe("a key", () => {
     }
     expect(await send("GET", `/keys/${key.id}`)).toEqual(key);
   });
+});
+
+it("a new key that would have expired already is refused, and a key is ended with a time in the past", async () => {
+  const past = { expires_at: "2020-01-01T00:00:00Z" };
+  const refused = await control.request("POST", `/api/v1/tenants/${tenant.id}/keys`, past);
+  const { error } = (await refused.json()) as ErrorBody;
+  expect({ status: refused.status, details: error.details }).toEqual({
+    status: 400,
+    details: [{ path: "expires_at", message: "must be in the future: the key would never be accepted" }],
+  });
+  const { key } = await create();
+  expect(await send("PUT", `/keys/${key.id}`, past)).toMatchObject({ expires_at: "2020-01-01T00:00:00.000Z" });
 });
 
 describe("a rotation", () => {

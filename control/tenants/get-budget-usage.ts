@@ -109,9 +109,10 @@ function runOutFields(read: BudgetRead, nowMs: number) {
     })
     .toSorted((a, b) => (a.atMs ?? Number.POSITIVE_INFINITY) - (b.atMs ?? Number.POSITIVE_INFINITY));
   const runsOut = first === undefined || first.atMs === null ? null : first;
+  const tokens = meanPerDay(read.used_tokens, period, nowMs);
   const usd = meanPerDay(read.used_cost_usd, period, nowMs);
   return {
-    tokens_per_day: meanPerDay(read.used_tokens, period, nowMs),
+    tokens_per_day: tokens === null ? null : Math.round(tokens * 10_000) / 10_000,
     cost_usd_per_day: usd === null ? null : roundUsd(usd),
     runs_out_at: iso(runsOut?.atMs ?? null),
     runs_out_by: runsOut?.by ?? null,

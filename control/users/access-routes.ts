@@ -4,7 +4,7 @@ import { createGroupGrantSchema, groupGrantSchema } from "../../shared/schema/gr
 import { createInvitationSchema, invitationSchema } from "../../shared/schema/invitation.ts";
 import { endSessionsQuerySchema, userSessionSchema } from "../../shared/schema/user-session.ts";
 import { endpoint } from "../api/endpoint.ts";
-import type { Api } from "../api/types.ts";
+import type { Api, ApiDeps } from "../api/types.ts";
 import { createGroupGrant, deleteGroupGrant, listGroupGrants } from "./group-grants.ts";
 import { createInvitation, deleteInvitation, listInvitations } from "./invitations.ts";
 import { endUserSession, endUserSessions, listUserSessions } from "./user-sessions.ts";
@@ -14,7 +14,7 @@ const invitations = "/api/v1/invitations";
 const grants = "/api/v1/group-grants";
 const sessions = "/api/v1/users/{id}/sessions";
 
-export function accessRoutes(app: Api): void {
+export function accessRoutes(app: Api, { groupProviders }: Pick<ApiDeps, "groupProviders">): void {
   endpoint(app, {
     kind: "page",
     method: "get",
@@ -62,7 +62,7 @@ export function accessRoutes(app: Api): void {
     tag,
     body: createGroupGrantSchema,
     answer: groupGrantSchema,
-    handler: async ({ ctx, body }) => await createGroupGrant(ctx, body),
+    handler: async ({ ctx, body }) => await createGroupGrant(ctx, body, groupProviders),
   });
   endpoint(app, {
     kind: "write",

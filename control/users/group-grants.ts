@@ -12,6 +12,7 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { isForeignKeyViolation, isUniqueViolation, withDatabaseErrors } from "../kernel/database-errors.ts";
 import { withIsoTimes } from "../kernel/iso-times.ts";
 import { fieldError, parse, parseId } from "../kernel/parse.ts";
+import { auditedWarnings, withWarnings } from "../kernel/warnings.ts";
 import { write } from "../kernel/write.ts";
 import { strongest } from "./person.ts";
 import { setUserTenants } from "./user-tenants.ts";
@@ -32,9 +33,17 @@ export async function listGroupGrants(ctx: VerbContext): Promise<readonly GroupG
   return rows.map(grantRecord);
 }
 
-/** The new grant. Throws 400, 409. */
-export async function createGroupGrant(ctx: VerbContext, input: unknown): Promise<Written<GroupGrant>> {
+/** The new grant. `providers`: the ids of those that name groups; null: they are not known here. Throws 400, 409. */
+export async function createGroupGrant(
+  ctx: VerbContext,
+  input: unknown,
+  providers: readonly string[] | null,
+): Promise<Written<GroupGrant>> {
   const body = parse(createGroupGrantSchema, input);
+  const warnings =
+    providers === null || providers.includes(body.provider)
+      ? []
+      : [`no provider '${body.provider}' of OIDC_PROVIDERS has groups_claim, so this row gives nothing`];
   return await write(ctx, async (tx, journal) => {
     if ((await tx.$count(groupGrants)) >= GRANTS_MAX)
       throw fieldError("group_name", `is one too many: there can be ${GRANTS_MAX} rows`);
@@ -44,8 +53,9 @@ export async function createGroupGrant(ctx: VerbContext, input: unknown): Promis
         .values({ ...body, created_at: ctx.now() })
         .returning();
       const record = grantRecord(row as typeof groupGrants.$inferSelect);
-      journal.audit({ action: "create_group_grant", entityType: "group_grant", entityId: record.id, detail: body });
-      return record;
+      const detail = { ...body, ...auditedWarnings(warnings) };
+      journal.audit({ action: "create_group_grant", entityType: "group_grant", entityId: record.id, detail });
+      return withWarnings(record, warnings);
     } catch (error) {
       if (isForeignKeyViolation(error)) throw fieldError("tenant_id", "is not a tenant");
       if (isUniqueViolation(error))

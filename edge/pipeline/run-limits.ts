@@ -69,7 +69,7 @@ function ratesOf(owner: Pick<ResolvedKey, RateField>): Readonly<Record<string, n
 /** The bucket with less left of tenant and key; null: neither has a limit, or the level is not known. */
 function shownLevel(levels: BucketLevel | null | undefined, rate: Rate) {
   const level = levels ? levelOf(levels, rate) : null;
-  return level && { limit: level.limitTokens, remaining: level.remainingTokens, reset_ms: level.resetMs };
+  return level && { limit: level.limitTokens, remaining: level.remainingTokens, reset_ms: Math.ceil(level.resetMs) };
 }
 
 /** A budget without its use; null if there is none. */

@@ -20,11 +20,11 @@ export function shellWord(text: string): string {
   return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A command that asks the demo's model; undefined without a demo. */
-export function tryCommand({ proxyUrl, demo }: Shown, paths: BannerPaths): string | undefined {
+/** A command that asks the demo's model, with a new key itself or always with its file; undefined without a demo. */
+export function tryCommand({ proxyUrl, demo }: Shown, paths: BannerPaths, showsKey: boolean): string | undefined {
   if (demo === null) return undefined;
   const body = JSON.stringify({ model: demo.model, stream: true, messages: [{ role: "user", content: "Hello" }] });
-  const key = demo.made ? demo.apiKey : `$(cat ${shellWord(paths.demoKey)})`;
+  const key = showsKey && demo.made ? demo.apiKey : `$(cat ${shellWord(paths.demoKey)})`;
   return `curl -N ${proxyUrl}/v1/chat/completions -H "authorization: Bearer ${key}" -H "content-type: application/json" -d '${body}'`;
 }
 
@@ -52,7 +52,7 @@ export function bannerLines(stack: Shown, paths: BannerPaths): readonly string[]
     `  demo key        ${made ? `${apiKey}  (kept in ${paths.demoKey})` : `in ${paths.demoKey}`}`,
     "",
     "Try it:",
-    `  ${tryCommand(stack, paths)}`,
+    `  ${tryCommand(stack, paths, true)}`,
     "",
   ];
 }

@@ -1,7 +1,8 @@
 /**
  * The demo seed: on the first start with a database it creates a tenant, a key and a model through the Management API, and
- * keeps key and ids in the data folder. Later it only updates the model when the demo upstream has another address. It does
- * not create again what an operator has deleted.
+ * keeps key and ids in the data folder. A tenant or model of that name is adopted, for example after an interrupted start.
+ * Later it only updates the model when the demo upstream has another address. It does not create again what an operator has
+ * deleted.
  */
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -26,8 +27,9 @@ export interface Demo {
   readonly made: boolean;
 }
 
-const MODEL = "demo";
-const state = z.object({ database: z.string(), model_id: z.string(), api_base: z.string() });
+const DEMO = "demo";
+const withId = z.object({ id: z.string(), name: z.string().optional(), model_name: z.string().optional() });
+const state = z.object({ database: z.string(), model_id: z.string(), api_base: z.url() });
 type State = z.infer<typeof state>;
 
 /** The names of the files in the data folder. */
@@ -36,8 +38,11 @@ const STATE_FILE = "demo.json";
 
 function readState(path: string): State | undefined {
   const text = readPrivate(path);
-  const parsed = text === null ? undefined : state.safeParse(JSON.parse(text));
-  return parsed?.success ? parsed.data : undefined;
+  try {
+    return text === null ? undefined : state.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined; // a start that was killed has written half of it
+  }
 }
 
 /**
@@ -51,10 +56,20 @@ export function lastDemoPort(dataDir: string): number {
 }
 
 /**
- * Creates the demo records, or finds those of an earlier start; null if the operator has deleted them. Rejects when the
- * Management API refuses.
+ * The demo records, created or those of an earlier start; null if the operator has deleted them, and if they cannot be set up:
+ * `warn` gets the cause, because a demo prevents no start.
  */
-export async function seedDemo(options: DemoOptions): Promise<Demo | null> {
+export async function demoOrNone(options: DemoOptions, warn: (line: string) => void): Promise<Demo | null> {
+  try {
+    return await seedDemo(options);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    warn(JSON.stringify({ level: 40, event: "demo_not_set_up", reason }));
+    return null;
+  }
+}
+
+async function seedDemo(options: DemoOptions): Promise<Demo | null> {
   const { dataDir, apiBase } = options;
   const database = createHash("sha256").update(options.databaseUrl).digest("hex").slice(0, 16);
   const statePath = join(dataDir, STATE_FILE);
@@ -72,46 +87,50 @@ export async function seedDemo(options: DemoOptions): Promise<Demo | null> {
     const answer = await call("POST", path, body);
     const parsed = schema.safeParse(answer.body);
     if (parsed.success && answer.status < 300) return parsed.data;
-    throw new Error(
-      `the demo could not be set up: POST ${path} answered ${answer.status} ${JSON.stringify(answer.body)}`,
-    );
+    throw new Error(`POST ${path} answered ${answer.status} ${JSON.stringify(answer.body)}`);
   };
   const keep = (modelId: string) => {
     const kept: State = { database, model_id: modelId, api_base: apiBase };
     writeFileSync(statePath, `${JSON.stringify(kept)}\n`, { mode: 0o600 });
   };
-  const move = (modelId: string) => call("PUT", `/models/${modelId}`, { upstream_model: MODEL, api_base: apiBase });
+  const move = (modelId: string) => call("PUT", `/models/${modelId}`, { upstream_model: DEMO, api_base: apiBase });
 
   const last = readState(statePath);
   const apiKey = readPrivate(keyPath);
-  if (last?.database === database && apiKey) {
-    if ((await call("GET", `/models/${last.model_id}`)).status === 404) return null;
-    if (last.api_base !== apiBase) {
-      await move(last.model_id);
-      keep(last.model_id);
+  if (last !== undefined && apiKey) {
+    const { status } = await call("GET", `/models/${last.model_id}`);
+    if (status === 404 && last.database === database) return null;
+    // a database with this very model is the same one, although its address is another: moved, or with another password
+    if (status !== 404) {
+      if (last.api_base !== apiBase) await move(last.model_id);
+      if (last.api_base !== apiBase || last.database !== database) keep(last.model_id);
+      return { apiKey, model: DEMO, made: false };
     }
-    return { apiKey, model: MODEL, made: false };
   }
 
-  const withId = z.object({ id: z.string(), model_name: z.string().optional() });
-  const found = z.array(withId).safeParse((await call("GET", "/models?limit=1000")).body);
-  const existing = found.success ? found.data.find((model) => model.model_name === MODEL) : undefined;
+  const found = async (path: string, name: "model_name" | "name") => {
+    const list = z.array(withId).safeParse((await call("GET", path)).body);
+    return list.data?.find((record) => record[name] === DEMO);
+  };
+  const existing = await found("/models?limit=1000&q=demo", "model_name");
   const model =
     existing ??
     (await create(
       "/models",
       {
-        model_name: MODEL,
+        model_name: DEMO,
         description: "The demo upstream that the local stack brings along",
-        upstream_model: MODEL,
+        upstream_model: DEMO,
         api_base: apiBase,
       },
       withId,
     ));
   if (existing !== undefined) await move(existing.id);
-  const tenant = await create("/tenants", { name: "demo", weight: 100, tokens_per_minute: 1_000_000 }, withId);
-  const key = await create(`/tenants/${tenant.id}/keys`, { name: "demo" }, z.object({ secret: z.string() }));
+  const tenant =
+    (await found("/tenants?limit=1000&q=demo", "name")) ??
+    (await create("/tenants", { name: DEMO, weight: 100, tokens_per_minute: 1_000_000 }, withId));
+  const key = await create(`/tenants/${tenant.id}/keys`, { name: DEMO }, z.object({ secret: z.string() }));
   writeFileSync(keyPath, `${key.secret}\n`, { mode: 0o600 });
   keep(model.id);
-  return { apiKey: key.secret, model: MODEL, made: true };
+  return { apiKey: key.secret, model: DEMO, made: true };
 }

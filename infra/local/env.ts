@@ -74,6 +74,13 @@ export interface StackConfig {
 /** A malformed variable; the message is one line that names it. */
 export class StackEnvError extends Error {
   override readonly name = "StackEnvError";
+  /** The malformed ones, where the rest of the variables can be read without them. */
+  readonly variables: readonly string[];
+
+  constructor(message: string, variables: readonly string[] = []) {
+    super(message);
+    this.variables = variables;
+  }
 }
 
 const TRUTHY = new Set(["1", "true", "yes", "on"]);
@@ -249,7 +256,11 @@ export function readStackEnv(
   const variables = present(env);
   const parsed = schema.safeParse(variables);
   if (!parsed.success) {
-    throw new StackEnvError(parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
+    const { issues } = parsed.error;
+    throw new StackEnvError(
+      issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "),
+      issues.map((issue) => String(issue.path[0])),
+    );
   }
   const value = parsed.data;
   const cluster = placeInCluster(variables, value, { hasControl, clusterTimeDivisor });

@@ -118,6 +118,7 @@ const CONTROL_EVENTS: Meanings = {
 };
 
 const LAUNCHER_EVENTS: Meanings = {
+  demo_not_set_up: "the demo could not be set up, and the gateway runs without it; GATEWAY_DEMO=0 stops the attempts",
   start_waits:
     "the start still waits for the part in `for`, since `secs` seconds; `last_line` is what that part said last",
   tls_certificate_ended: "the certificate of the data plane has expired, so clients refuse it: renew its files",

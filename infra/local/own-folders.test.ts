@@ -233,7 +233,9 @@ it("says that a part of the path is no folder", async () => {
   );
 });
 
-it("leaves a folder in use to its own message", async () => {
+it("names the variable and the holder of a folder in use", async () => {
   await locked({ GATEWAY_DATA_DIR: "data" });
-  await expect(locked({ GATEWAY_DATA_DIR: "data" })).rejects.toThrow(/^the data folder .* is in use by process/);
+  await expect(locked({ GATEWAY_DATA_DIR: "data" })).rejects.toThrow(
+    /^GATEWAY_DATA_DIR: the folder .* is in use by process \d+;/,
+  );
 });

@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { ForeignEntry, isForeign, makePrivate, ownEntry } from "../../control/db/private-folder.ts";
 import { systemProblem } from "../../control/kernel/system-problem.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
-import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
+import { type FolderLock, FolderLocked, lockFolder } from "./process/folder-lock.ts";
 import type { Undo } from "./process/running.ts";
 
 const OF_OTHERS = 0o077;
@@ -24,7 +24,7 @@ const WRITABLE_BY_ALL = 0o002;
 const STICKY = 0o1000;
 const USABLE = constants.R_OK | constants.W_OK | constants.X_OK;
 
-/** Makes and locks both folders; inside the data folder one lock is for both. Throws StackEnvError and FolderLocked. */
+/** Makes and locks both folders; inside the data folder one lock is for both. Throws StackEnvError. */
 export async function lockFolders(
   { dataDir, objectsDir, objectsVariable }: Pick<StackConfig, "dataDir" | "objectsDir" | "objectsVariable">,
   undo: Undo,
@@ -57,7 +57,8 @@ async function inFolder<T>(variable: string, folder: string, use: () => T, withi
     keepToOurselves(folder);
     return await use();
   } catch (error) {
-    if (error instanceof ForeignEntry) throw new StackEnvError(`${variable}: ${error.message}`);
+    if (error instanceof ForeignEntry || error instanceof FolderLocked)
+      throw new StackEnvError(`${variable}: ${error.message}`);
     const problem = systemProblem(error);
     if (problem === null) throw error;
     throw new StackEnvError(`${variable}: the folder ${folder} cannot be used: ${problem}`);

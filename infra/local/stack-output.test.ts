@@ -103,15 +103,12 @@ describe("elsewhere", () => {
         data_plane: "http://127.0.0.1:1/v1",
         management_api: "http://127.0.0.1:2/api/v1",
         metrics: "http://127.0.0.1:3/metrics",
-        admin_token: "secret",
         admin_token_in: ".data/admin-token",
         console: "http://127.0.0.1:4",
         console_email: "a@b.example",
-        console_password: "pass-word",
         console_password_in: ".data/console-password",
-        demo_key: "sk_demo",
         demo_key_in: ".data/demo-key",
-        try: expect.stringContaining("curl -N http://127.0.0.1:1/v1/chat/completions"),
+        try: expect.stringContaining('authorization: Bearer $(cat .data/demo-key)"'),
       },
     ]);
     const later = {
@@ -120,9 +117,7 @@ describe("elsewhere", () => {
       dashboard: { ...stack.dashboard, passwordMade: false },
       demo: null,
     };
-    expect(parsed(json.ready(later, paths))).toMatchObject([
-      { admin_token: null, admin_token_in: ".data/admin-token", console_password: null },
-    ]);
+    expect(parsed(json.ready(later, paths))).toMatchObject([{ admin_token_in: ".data/admin-token" }]);
     const [without] = parsed(json.ready({ ...later, dashboard: null }, paths)) as [object];
     expect(Object.keys(without).filter((name) => name.startsWith("console"))).toEqual([]);
     expect(parsed(json.stopped())).toMatchObject([{ event: "stopped", message: "The gateway has stopped." }]);
@@ -140,6 +135,7 @@ it("every event that a plane or the launcher logs has a meaning under its part, 
   const isOthers = (name: string): boolean => worker.has(name) || name === "listening";
   const control = new Set(logged("control", /[{\s]\s*event: "(\w+)"/g).filter((name) => !isOthers(name)));
   const launcher = new Set([
+    ...logged("infra/local", /event: "(demo_\w+)"/g),
     ...logged("infra/local/tls", /"(tls_\w+)"/g),
     ...logged("infra/local/process", /event: "(start_\w+)"/g),
   ]);

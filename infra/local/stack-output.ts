@@ -59,6 +59,7 @@ export function stackLine(now: () => number, event: string, message: string, mor
   return json({ part: "stack", level: INFO, time: new Date(now()).toISOString(), event, message, ...more });
 }
 
+/** Without secrets: such lines are kept, and sent elsewhere. */
 function asJson(now: () => number): StackOutput {
   const own = (event: string, message: string, more: object = {}): readonly string[] =>
     stackLine(now, event, message, more);
@@ -69,22 +70,19 @@ function asJson(now: () => number): StackOutput {
         data_plane: `${stack.proxyUrl}/v1`,
         management_api: `${stack.adminUrl}/api/v1`,
         metrics: `${stack.metricsUrl}/metrics`,
-        admin_token: stack.adminTokenMade ? stack.adminToken : null,
         admin_token_in: paths.adminToken,
         ...(stack.dashboard === null
           ? {}
           : {
               console: stack.dashboard.url,
               console_email: stack.dashboard.email,
-              console_password: stack.dashboard.passwordMade ? stack.dashboard.password : null,
               console_password_in: paths.consolePassword,
             }),
         ...(stack.demo === null
           ? {}
           : {
-              demo_key: stack.demo.made ? stack.demo.apiKey : null,
               demo_key_in: paths.demoKey,
-              try: tryCommand(stack, paths),
+              try: tryCommand(stack, paths, false),
             }),
       }),
     stopped: () => own("stopped", STOPPED),

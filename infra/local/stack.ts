@@ -6,11 +6,12 @@
 import { internalTokensOf } from "../../shared/crypto/internal-token.ts";
 import { terminalText } from "../../shared/text/printable.ts";
 import { buildConsoleIfChanged } from "../console/build.ts";
+import { readCheckedEnv } from "./checked-env.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import type { StackContext } from "./context.ts";
-import { checkControl, type RunningControl, startControl } from "./control.ts";
+import { type RunningControl, startControl } from "./control.ts";
 import type { DashboardAccess } from "./dashboard.ts";
-import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
+import { type Demo, demoOrNone, lastDemoPort } from "./demo.ts";
 import { startDemoUpstream } from "./demo-upstream.ts";
 import { endRequests } from "./end-requests.ts";
 import { checkStackNames, readStackEnv, StackEnvError } from "./env.ts";
@@ -24,7 +25,7 @@ import { type Guard, startGuard } from "./process/child.ts";
 import type { LivenessPolicy } from "./process/liveness.ts";
 import { type Running, type Starting, startRunning } from "./process/running.ts";
 import type { PartHandle, Supervised } from "./process/supervisor.ts";
-import { checkBindings, type Runtime, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
+import { type Runtime, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
 import { storedSecret } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 import { secureClients } from "./tls/secure-clients.ts";
@@ -105,21 +106,11 @@ function tell({ log }: StackOptions, part: string, text: string): void {
 
 async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }: Starting) {
   checkStackNames(options.env, (text) => tell(options, "stack", text));
-  let config = readStackEnv(options.env, process.cwd(), true, options.clusterTimeDivisor);
+  let config = readCheckedEnv(options.env, (env) => readStackEnv(env, process.cwd(), true, options.clusterTimeDivisor));
   if (options.runtime === "wrangler" && config.workers > 1)
     throw new StackEnvError("GATEWAY_WORKERS must be 1 with npm run dev, whose Worker runs in one process");
   if (options.runtime === "wrangler" && config.cluster !== null)
     throw new StackEnvError("GATEWAY_CLUSTER_BUCKET must be unset with npm run dev, whose Worker runs on one machine");
-  const stores = { url: "http://127.0.0.1", token: "" };
-  checkBindings(
-    workerBindings(
-      { config, internalToken: "", internalTokenOld: undefined },
-      stores,
-      { url: stores.url, user: "", password: "" },
-      stores.url,
-    ),
-  );
-  checkControl(config);
   const clients = new ClientAddresses(config.variables);
   const log = (part: string, line: string) => {
     waits.heard(part, line);
@@ -250,13 +241,16 @@ async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }
       ? null
       : await waits.during(
           "demo",
-          seedDemo({
-            adminUrl,
-            adminToken: kept.secret,
-            dataDir: config.dataDir,
-            databaseUrl: config.databaseUrl,
-            apiBase: `${demoUpstream.url}/v1`,
-          }),
+          demoOrNone(
+            {
+              adminUrl,
+              adminToken: kept.secret,
+              dataDir: config.dataDir,
+              databaseUrl: config.databaseUrl,
+              apiBase: `${demoUpstream.url}/v1`,
+            },
+            (line) => log("demo", line),
+          ),
         );
   const ready = { ports: runtimePorts, withinMs: config.startTimeoutMs, abandoned };
   await waits.during("ready", untilReady({ ...ready, heard: (what) => waits.heard("ready", what) }));

@@ -3,7 +3,7 @@
  * (docs/rules/configuration.md#unknown-variables). One environment file often serves all parts, so every part knows the names
  * of all. Pure. Nothing here reads or says the value of another variable than GATEWAY_STRICT_ENV.
  */
-import { nearestName } from "../text/nearest-name.ts";
+import { nearestNames } from "../text/nearest-name.ts";
 import { envFlag } from "./env-fields.ts";
 import { VARIABLE_NAMES } from "./variable-names.ts";
 
@@ -24,7 +24,7 @@ export const strictVariables = {
 /** A variable that is set and that no part reads. */
 export interface UnknownVariable {
   readonly variable: string;
-  /** The name that it was most likely meant to be; null: it is like none. */
+  /** The name that it was most likely meant to be, or several that are as near; null: it is like none. */
   readonly nearest: string | null;
 }
 
@@ -37,7 +37,7 @@ export function isKnownVariable(name: string): boolean {
 export function unknownVariables(variables: object): readonly UnknownVariable[] {
   return Object.entries(variables)
     .filter(([name, value]) => !isKnownVariable(name) && typeof value === "string" && value.trim() !== "")
-    .map(([variable]) => ({ variable, nearest: nearestName(variable, CANDIDATES) }));
+    .map(([variable]) => ({ variable, nearest: nearestNames(variable, CANDIDATES).join(" or ") || null }));
 }
 
 /** The message about them, in one line. */

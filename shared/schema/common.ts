@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { BUDGET_PERIODS } from "../fields/common-fields.ts";
 import { byRateField } from "../fields/rates.ts";
+import { AMOUNT_MAX } from "../money/amount.ts";
 import { parseTimestamp } from "../time/timestamp.ts";
 
 /** False for a text that a database cannot hold: one with NUL or with half a surrogate pair. */
@@ -164,10 +165,13 @@ export const warningsField = z
   .optional()
   .meta({ description: "Warnings about this write. Absent if there are none, and on reads" });
 
+/** In nano-USD it is still an amount (docs/rules/budgets.md#amounts). */
+const BUDGET_MAX_USD = Math.floor(AMOUNT_MAX / 1e9);
+
 /** The four budget fields of tenants and keys. An omitted field stays undefined. */
 export const budgetFields = {
   budget_tokens: whole(0).nullable().optional(),
-  budget_cost_usd: amount.nullable().optional(),
+  budget_cost_usd: amount.max(BUDGET_MAX_USD, `must be a number from 0 to ${BUDGET_MAX_USD}`).nullable().optional(),
   budget_period: budgetPeriod.optional(),
   budget_started_at: timestamp.nullable().optional(),
 };
@@ -203,7 +207,6 @@ export const storedId = z
 /** When a stored row was created and last changed. */
 export const storedTimes = { created_at: timestamp, updated_at: timestamp };
 
-/** The four stored budget columns of tenants and keys. */
 const perMinute = whole(0);
 
 /** The limits per minute of a tenant or key; 0: none. */
@@ -212,6 +215,7 @@ export const storedRates = byRateField(perMinute.default(0));
 /** The same in a body that changes them: omitted fields keep their value. */
 export const rateFields = byRateField(perMinute.optional());
 
+/** The four stored budget columns of tenants and keys. An earlier version accepted every cost. */
 export const storedBudget = {
   budget_tokens: whole(0).nullable().default(null),
   budget_cost_usd: amount.nullable().default(null),

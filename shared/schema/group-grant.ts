@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { shownTime } from "../fields/common-fields.ts";
 import { isWide, USER_ROLES } from "../fields/roles.ts";
-import { oneOf, requiredText, storedId } from "./common.ts";
+import { oneOf, requiredText, storedId, warningsField } from "./common.ts";
 
 const GROUP_MAX = 256;
 
@@ -14,6 +14,7 @@ export const groupGrantSchema = z
     role: z.enum(USER_ROLES),
     tenant_id: z.string().nullable(),
     created_at: shownTime,
+    warnings: warningsField,
   })
   .meta({ id: "GroupGrant" });
 export type GroupGrant = z.infer<typeof groupGrantSchema>;

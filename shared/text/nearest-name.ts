@@ -10,11 +10,17 @@ const PART_MIN_CHARACTERS = 3;
  * edits, at most a third of the characters; else null.
  */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
-  let nearest: string | null = null;
+  return nearestNames(wrong, names)[0] ?? null;
+}
+
+/** All that are as near as {@link nearestName}. */
+export function nearestNames(wrong: string, names: readonly string[]): readonly string[] {
+  let nearest: string[] = [];
   let least = Number.POSITIVE_INFINITY;
   for (const name of names) {
     const distance = ranked(wrong.toLowerCase(), name.toLowerCase());
-    if (distance < least) [nearest, least] = [name, distance];
+    if (distance < least) [nearest, least] = [[name], distance];
+    else if (distance === least && distance < Number.POSITIVE_INFINITY) nearest.push(name);
   }
   return nearest;
 }
@@ -24,9 +30,12 @@ function ranked(wrong: string, name: string): number {
   const [part, all] = wrong.length < name.length ? [wrong, name] : [name, wrong];
   const edits = editsBetween(wrong, name);
   const isNear = edits <= all.length / 3;
-  if (isNear && edits <= SLIPS_MAX) return edits;
+  // of equally near ones, one that only has more characters or fewer is the likelier
+  const isPart = edits === all.length - part.length;
+  const distance = isPart ? edits - 0.5 : edits;
+  if (isNear && edits <= SLIPS_MAX) return distance;
   if (part.length >= PART_MIN_CHARACTERS && all.includes(part)) return SLIPS_MAX + edits / (edits + 1);
-  return isNear ? edits : Number.POSITIVE_INFINITY;
+  return isNear ? distance : Number.POSITIVE_INFINITY;
 }
 
 /** Levenshtein's distance. */

@@ -54,7 +54,7 @@ beforeAll(async () => {
   });
   await must("PATCH", `/tenants/${tenant.id}/budget`, {
     budget_tokens: Number.MAX_SAFE_INTEGER,
-    budget_cost_usd: 1e308,
+    budget_cost_usd: 9_007_199,
     budget_period: "lifetime",
   });
   const server = await must<{ id: string }>("POST", "/mcp-servers", {

@@ -133,7 +133,7 @@ describe("all in one", () => {
     const own = { ...env, ...LOOPBACK, GATEWAY_METRICS_LISTEN: "127.0.0.1:0", GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0" };
     const plane = startProgram({ command, args, env: own }, {}, "ready");
     try {
-      const at = (await plane.ready) as Record<"data_plane" | "metrics" | "demo_key" | "console", string>;
+      const at = (await plane.ready) as Record<"data_plane" | "metrics" | "console", string>;
       const [metrics, proxy] = [new URL(at.metrics).origin, new URL(at.data_plane).origin];
       expect((await fetch(`${metrics}/ready`)).status).toBe(200);
       expect((await fetch(at.console)).status).toBe(200);
@@ -141,7 +141,10 @@ describe("all in one", () => {
       expect(await inImage("all-in-one", ...health)).toEqual({ code: 0, said: "" });
       const answer = await fetch(`${at.data_plane}/chat/completions`, {
         method: "POST",
-        headers: { authorization: `Bearer ${at.demo_key}`, "content-type": "application/json" },
+        headers: {
+          authorization: `Bearer ${readFileSync(join(data, "demo-key"), "utf8").trim()}`,
+          "content-type": "application/json",
+        },
         body: JSON.stringify({ model: "demo", messages: [{ role: "user", content: "Hello" }] }),
       });
       expect({ status: answer.status, body: await answer.json() }).toEqual({

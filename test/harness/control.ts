@@ -84,6 +84,8 @@ export interface ControlOptions {
   readonly dataPlaneUrl?: string;
   /** The built-in recipes; absent: none. */
   readonly recipes?: readonly Recipe[];
+  /** The console's providers that name groups; absent: the console runs elsewhere. */
+  readonly groupProviders?: readonly string[];
   /** The price list; absent: an empty one. */
   readonly prices?: readonly ListedPrice[];
 }
@@ -167,6 +169,7 @@ export async function startControl(options: ControlOptions = {}) {
     fill,
     prober,
     consoleUrl: null,
+    groupProviders: options.groupProviders ?? null,
     benchmarks,
     ending: ending.signal,
     cell: "local",

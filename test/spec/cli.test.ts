@@ -344,7 +344,7 @@ describe("the command line", () => {
     });
     expect((await gateway(["tenants", "list"], { GATEWAY_ADMIN_TOKEN: "other" })).err).toContain("GATEWAY_ADMIN_TOKEN");
     expect((await gateway(["tenants", "list"], { GATEWAY_ADMIN_TOKEN: "" })).err).toBe(
-      "no admin token: set GATEWAY_ADMIN_TOKEN\n",
+      "no admin token: set GATEWAY_ADMIN_TOKEN, or GATEWAY_DATA_DIR to the data folder of a gateway on this machine\n",
     );
     const away = await gateway(["tenants", "list"], { GATEWAY_ADMIN_BASE_URL: "http://127.0.0.1:9" });
     expect({ code: away.code, err: away.err }).toEqual({

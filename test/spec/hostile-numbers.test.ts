@@ -330,7 +330,7 @@ describe("an extreme price of an earlier version", () => {
     const price = { input_cost_per_token: 1e308, output_cost_per_token: 1e300, cost_per_image: 1e308 };
     const minted = await mintAt(fixture.gateway, upstream, {});
     await storePrices(fixture.gateway, minted.model.id, { ...price, cost_per_character: 1e308 });
-    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_cost_usd: 1e308 });
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_cost_usd: 9_007_199 });
     const response = await post(minted, path, `{"model":"${minted.model.model_name}",${more}}`);
     await response.text();
     const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));

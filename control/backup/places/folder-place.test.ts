@@ -29,6 +29,15 @@ it("has what was stored, until it is removed", async () => {
   await expect(place.read(NAME, signal)).rejects.toThrow("it does not exist (ENOENT)");
 });
 
+it.each([
+  ["the time is over", new DOMException("", "TimeoutError"), "the folder is too slow"],
+  ["the gateway stops", undefined, "the gateway is stopping"],
+])("says why it has stored nothing when %s", async (_, reason, said) => {
+  const place = folderPlace(folder);
+  await expect(place.store(NAME, Buffer.from("content"), AbortSignal.abort(reason))).rejects.toThrow(said);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 it("removes drafts of processes that are gone, and no other", async () => {
   const [old, young] = [`.${NAME}.1.draft`, `.${NAME}.2.draft`];
   for (const name of [old, young]) writeFileSync(join(folder, name), "half");

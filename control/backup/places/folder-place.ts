@@ -31,8 +31,8 @@ export function folderPlace(folder: string): BackupPlace {
           throw error;
         }
         await syncFolder(folder);
-      }),
-    read: async (name, signal) => await told(async () => await readFile(join(folder, name), { signal })),
+      }, signal),
+    read: async (name, signal) => await told(async () => await readFile(join(folder, name), { signal }), signal),
     remove: async (name) => await told(async () => await rm(join(folder, name), { force: true })),
   };
 }
@@ -80,13 +80,13 @@ async function ifThere<T>(asked: Promise<T>, otherwise: T): Promise<T> {
   });
 }
 
-async function told<T>(work: () => Promise<T>): Promise<T> {
+async function told<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new BackupPlaceError(
-      code === "ABORT_ERR" ? "the folder is too slow" : (systemProblem(error) ?? "unknown error"),
-    );
+    const isLate = signal?.reason instanceof DOMException && signal.reason.name === "TimeoutError";
+    const ended = isLate ? "the folder is too slow" : "the gateway is stopping";
+    throw new BackupPlaceError(code === "ABORT_ERR" ? ended : (systemProblem(error) ?? "unknown error"));
   }
 }

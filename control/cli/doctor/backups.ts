@@ -1,6 +1,6 @@
 /** How old the newest backup of each gateway in a folder is, by the time in its name (docs/rules/backup.md#whose). */
 import { readdirSync } from "node:fs";
-import { exportedAtMs, gatewayOf, isBackupName } from "../../backup/backup-name.ts";
+import { backupName, exportedAtMs, gatewayOf, isBackupName } from "../../backup/backup-name.ts";
 import { type DoctorFinding, findingsOf } from "./finding.ts";
 
 const HOUR_MS = 3_600_000;
@@ -16,7 +16,8 @@ interface Backups {
 
 /** At least one finding: of each gateway that has backups there, and of those whose time is still to come. */
 export function examineBackups({ folder, maxAgeHours }: Backups, nowMs: number): readonly DoctorFinding[] {
-  const none = "create one with gateway backup export, from a timer, and check it with gateway drill";
+  const example = backupName(new Date(nowMs));
+  const none = `set GATEWAY_BACKUP_TO, or export one from a timer under a name such as ${example}, and check it with gateway drill`;
   let names: readonly string[];
   try {
     names = readdirSync(folder).filter(isBackupName);

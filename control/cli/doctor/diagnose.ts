@@ -25,7 +25,7 @@ export interface Installation {
   readonly adminUrl: string;
   /** Null: there is none. */
   readonly adminToken: string | null;
-  /** Null: it is looked for beside the admin listener. */
+  /** Null: it is where the variables say, else beside the admin listener. */
   readonly metricsUrl: string | null;
   /** Addresses of the data plane besides those of the variables. */
   readonly edgeUrls: readonly string[];
@@ -41,7 +41,9 @@ export interface Installation {
   readonly withinMs: number;
 }
 
-const METRICS_PORT = "9091";
+const METRICS_PORT = 9091;
+/** Hosts of a listener that takes connections to every address of its machine. */
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 /** Every finding: those of single parts first, then clocks and releases. Never rejects. */
 export async function diagnose(installation: Installation): Promise<readonly DoctorFinding[]> {
@@ -85,7 +87,10 @@ function examinationsOf({
   const different = Map.groupBy(endpoints, ({ endpoint: { host, port } }) => `${host}:${port}`);
   return [
     managementExamination({ url: adminUrl, token: adminToken, runbooks: more.runbooks, withinMs: more.withinMs }),
-    metricsExamination({ url: metricsUrl ?? besideAdmin(adminUrl), isGiven: metricsUrl !== null }),
+    metricsExamination({
+      url: metricsUrl ?? metricsAt(adminUrl, env.metricsListen),
+      isGiven: metricsUrl !== null || env.metricsListen !== null,
+    }),
     ...(adminToken === null ? [] : [cellExamination({ url: adminUrl, token: adminToken, declaredSlots, behind })]),
     ...edges.map(edgeExamination),
     ...(databaseUrl === undefined ? [] : [databaseExamination(databaseUrl, more.withinMs)]),
@@ -105,10 +110,13 @@ function examinationsOf({
   ];
 }
 
-function besideAdmin(adminUrl: string): string {
+/** The metrics listener of the variable, else the usual one, beside the admin listener. */
+function metricsAt(adminUrl: string, listen: DoctorEnv["metricsListen"]): string {
   const url = new URL("./", adminUrl);
   url.protocol = "http:";
-  url.port = METRICS_PORT;
+  url.port = String(listen?.port ?? METRICS_PORT);
+  if (listen !== null && !EVERY_ADDRESS.has(listen.host))
+    url.hostname = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
   return url.href;
 }
 

@@ -13,7 +13,7 @@ import {
   envSecret,
   envText,
 } from "../../../shared/env/env-fields.ts";
-import { EnvError } from "../../kernel/env-field.ts";
+import { EnvError, type Listen, optionalListenField } from "../../kernel/env-field.ts";
 
 /** The variables of the control service that the doctor reads. */
 export const doctorVariables = {
@@ -32,6 +32,7 @@ export const doctorVariables = {
   GATEWAY_EDGE_BASE_URL: envOptionalUrl.transform((value) => value || undefined),
   GATEWAY_CELLS: envCells,
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envOptionalWhole(1),
+  GATEWAY_METRICS_LISTEN: optionalListenField,
 };
 
 const schema = z.object(doctorVariables);
@@ -45,6 +46,8 @@ export interface DoctorEnv {
     | undefined;
   /** Addresses of Workers, each once. */
   readonly edgeUrls: readonly string[];
+  /** Where the metrics are; null: the doctor is not told. */
+  readonly metricsListen: Listen | null;
   /** The slots that a cell was given. */
   readonly declaredSlots: number | undefined;
 }
@@ -69,6 +72,7 @@ export function parseDoctorEnv(variables: Readonly<Record<string, string | undef
             password: env.GATEWAY_CLICKHOUSE_PASSWORD ?? "",
           },
     edgeUrls: [...new Set(edges.filter((url) => url !== undefined).map((url) => new URL(url).origin))],
+    metricsListen: env.GATEWAY_METRICS_LISTEN,
     declaredSlots: env.GATEWAY_GLOBAL_MAX_IN_FLIGHT,
   };
 }

@@ -238,7 +238,10 @@ describe("backups", () => {
 
   it("are judged by the time in the newest name", () => {
     const examined = (at = folder) => examineBackups({ folder: at, maxAgeHours: 26 }, NOW_MS);
-    expect(examined()).toMatchObject([{ state: "failure", detail: expect.stringContaining("has no backup") }]);
+    const named = expect.stringMatching(/^set GATEWAY_BACKUP_TO, .* gateway-backup-20260103T000000Z\.json,/);
+    expect(examined()).toMatchObject([
+      { state: "failure", detail: expect.stringContaining("has no backup"), fix: named },
+    ]);
     writeFileSync(join(folder, "gateway-backup-20260101T000000Z.json"), "");
     writeFileSync(join(folder, "gateway-backup-20261301T000000Z.json"), "");
     writeFileSync(join(folder, "notes.json"), "");
@@ -306,6 +309,7 @@ describe("the variables", () => {
       redis: undefined,
       clickhouse: undefined,
       edgeUrls: [],
+      metricsListen: null,
       declaredSlots: undefined,
     });
   });

@@ -35,7 +35,11 @@ export function metricsExamination({ url, isGiven }: MetricsAccess): Examination
     findings: [
       isGiven
         ? failure("reachable", detail, fix, { symptomOf: [CONTROL] })
-        : skipped("reachable", `${detail} (${new URL(url).host})`, "name it with --metrics <url>"),
+        : skipped(
+            "reachable",
+            `${detail} (${new URL(url).host}): name it with --metrics <url>`,
+            "name it with --metrics <url>",
+          ),
     ],
   });
   return {

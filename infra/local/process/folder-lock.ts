@@ -103,7 +103,7 @@ export async function lockFolder(folder: string, waitMs = WAIT_FOR_CHILDREN_MS):
     const launcher = Object.keys(found)[0] ?? "";
     if (alive.includes(launcher) || Date.now() >= deadline) {
       throw new FolderLocked(
-        `the data folder ${folder} is in use by process ${alive.join(", ")}; stop it, or set another folder`,
+        `the folder ${folder} is in use by process ${alive.includes(launcher) ? launcher : alive.join(", ")}; stop it, or set another folder`,
       );
     }
     await delay(50);
