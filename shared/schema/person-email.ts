@@ -3,7 +3,7 @@ import * as z from "zod";
 import { ADDRESS, NOT_AN_ADDRESS } from "./common.ts";
 
 /** The audit log names a person by the email. */
-export const USER_EMAIL_MAX = 256;
+const USER_EMAIL_MAX = 256;
 
 /** Blanks of every kind, and what shows nothing: beside another email, one with such a character would look the same. */
 const NOT_VISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
