@@ -114,6 +114,7 @@ const DRIVER_TESTS = filesNamed("control", [
   "fairshare",
   "idempotency",
   "job-leases",
+  "large-answers",
   "managed-models",
   "mcp-servers",
   "model-endpoints",

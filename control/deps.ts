@@ -6,7 +6,7 @@ import { lookup } from "node:dns/promises";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
 import { internalTokensOf } from "../shared/crypto/internal-token.ts";
-import { importSealKey } from "../shared/crypto/seal.ts";
+import { CAPTURE_PURPOSE, importSealKey } from "../shared/crypto/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
 import { alertChannels } from "./alerts/configured-channels.ts";
@@ -113,6 +113,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const { db } = connection;
   const { encryptionKey, encryptionKeysOld } = env;
   const sealKey = encryptionKey === undefined ? undefined : await importSealKey(encryptionKey, encryptionKeysOld);
+  const captureKey =
+    encryptionKey === undefined ? undefined : await importSealKey(encryptionKey, encryptionKeysOld, CAPTURE_PURPOSE);
   const backupKey = encryptionKey === undefined ? undefined : await importBackupKey(encryptionKey, encryptionKeysOld);
   const store = new HotStore(env.redisUrl, env.redisToken, { watch: new StoreWatch("key_store", log) });
   const [internalToken = "", ...oldInternalTokens] = await internalTokensOf(env);
@@ -254,6 +256,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     analytics,
     cells,
     store,
+    captureKey,
     filesBucket: env.filesBucket,
     resync,
     fill,

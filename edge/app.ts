@@ -41,7 +41,7 @@ interface Types {
 
 // These few routes need no router that is faster with many; the usual class brings three.
 const app = new HonoBase<Types>({ getPath, router: new TrieRouter() });
-/** They say that the Worker runs, and ask nothing else. */
+/** They only report that the Worker runs, and check nothing else. */
 const LIVE_PATHS: readonly string[] = ["/health", "/livez"];
 /** The document changes with the version of the Worker alone. */
 const OPENAPI_HEADERS = { "content-type": "application/json", "cache-control": "public, max-age=300" };
@@ -61,7 +61,7 @@ export async function serve(request: Request, bindings: Bindings, context: Execu
   return told;
 }
 
-/** Whose pages may read the answer; null: nobody's (docs/rules/headers.md#from-a-browser). */
+/** The origin whose pages may read the answer; null: none (docs/rules/headers.md#from-a-browser). */
 function allowedOriginOf(request: Request, bindings: Bindings): string | null {
   if (!request.headers.has("origin")) return null;
   try {
@@ -117,7 +117,7 @@ app.notFound(async (c) => {
 });
 app.onError((error, c) => crashed(error, c.req.raw));
 
-/** What the Worker waits for, in words; null: it can serve (docs/rules/routes.md#probes). */
+/** The part that the Worker waits for, in words; null: it can serve (docs/rules/routes.md#probes). */
 async function missingPart(bindings: Bindings, request: Request): Promise<string | null> {
   try {
     return await depsOf(bindings, request).missingPart();

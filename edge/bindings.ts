@@ -1,6 +1,6 @@
-/** What the platform hands to the Worker and its objects. */
+/** The values that the platform gives to the Worker and its objects. */
 
-/** What an object belongs to: a region, a shard of a cell (`<cell>:<shard>`), or a tenant. */
+/** The owner of an object: a region, a shard of a cell (`<cell>:<shard>`), or a tenant. */
 export type ObjectKind = "cell" | "ledger" | "budget";
 
 /** The objects of another process. */
@@ -13,8 +13,8 @@ export interface RemoteObjects {
 }
 
 /**
- * What the platform hands to the Worker and its objects: text variables and object namespaces. A process whose objects
- * are in another process (docs/rules/local-stack.md#several-processes) has no namespaces, only OBJECTS.
+ * The values that the platform gives to the Worker and its objects: text variables and object namespaces. A process whose
+ * objects are in another process (docs/rules/local-stack.md#several-processes) has no namespaces, only OBJECTS.
  */
 export interface Bindings {
   readonly CELL: DurableObjectNamespace;

@@ -29,6 +29,7 @@ import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { TenantBudgetClient } from "./adapters/objects/tenant-budget-client.ts";
 import { noTraces, OtlpTraces, otlpTarget } from "./adapters/otlp-traces.ts";
 import { Readiness } from "./adapters/readiness.ts";
+import { RedisCaptures } from "./adapters/redis-captures.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisEnergy } from "./adapters/redis-energy.ts";
@@ -69,16 +70,16 @@ export interface Deps {
   readonly env: Env;
   readonly ports: Ports;
   readonly memory: IsolateMemory;
-  /** What the isolate's requests do. */
+  /** The work of the isolate's requests. */
   readonly underWay: WorkUnderWay;
   readonly cell: CellAdmission;
   readonly control: ControlCalls;
   readonly budgets: TenantBudgetClient;
-  /** What the first request would lack, in words; null: nothing. */
+  /** The parts that the first request would lack, in words; null if none. */
   readonly missingPart: () => Promise<string | null>;
   /** The tokens between the planes that are accepted; calls carry the first. Without one the internal routes refuse every request. */
   readonly internalTokens: () => Promise<readonly string[]>;
-  /** What follows a wrong token. */
+  /** The reaction to a wrong token. */
   readonly authFailures: AuthFailureHandler;
   /** The Ledger that keeps the cell's alerts, on a fresh stub. */
   readonly alertLedger: () => LedgerApi;
@@ -104,7 +105,7 @@ export function depsOf(bindings: Bindings, request: Request): Deps {
   return of(env.cells.length === 0 ? env.cell : cellFor(request.cf as RequestOrigin | undefined, env.cells, env.cell));
 }
 
-/** One instance per isolate of what all cells share; the isolate's alerts and events go to its own cell. */
+/** One instance per isolate of the parts that all cells share; the isolate's alerts and events go to its own cell. */
 function compose(bindings: Bindings): Isolate | EnvError {
   try {
     const env = parseEnv(bindings);
@@ -113,7 +114,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
     for (const each of unknown) consoleLog.event("variable_unknown", { ...each });
     const clock = Date.now;
     const stubs = new ObjectStubs(bindings, env.cells);
-    // one each, so that a store that is late for one use is not left alone by the others
+    // one each: if the store is late for one use, the others still call it
     const storeFor = (use: string) => new RedisClient(env.redis, clock, consoleLog, use);
     const client = storeFor("records");
     const uuid = () => crypto.randomUUID();
@@ -191,6 +192,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       }),
       originals: new RedisOriginals(client),
       lineAnswers: new RedisLineAnswers(storeFor("line_answers")),
+      captures: new RedisCaptures(storeFor("captures"), clock, env.encryptionKey),
       compressor: new CompressorHttp({
         ...env.compressor,
         clock,
@@ -239,6 +241,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       lineAnswerMemory: new RequestBodyMemory(clock, LINES),
       keptLineMemory: new MemoryBudget(LIMITS.lineMemory),
       fileCalls: new TenantCalls({ inAll: LIMITS.fileCalls, ofTenant: LIMITS.tenantFileCalls }),
+      captures: new TenantCalls({ inAll: LIMITS.captureCalls, ofTenant: LIMITS.tenantCaptureCalls }),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
       responseMemory: new ResponseMemory(),

@@ -1,8 +1,8 @@
 /**
- * The Worker's configuration, validated once per isolate (docs/rules/configuration.md#variables): each variable with what it does,
- * its form, and where {@link Env} has its value. A malformed variable refuses every request, with a log line that names the
- * variable; no variable turns a check off. Nothing of the platform is known here, so that `npm start` and a deployment judge
- * variables by the same rules.
+ * The Worker's configuration, validated once per isolate (docs/rules/configuration.md#variables): each variable with its
+ * effect, its form, and the place of its value in {@link Env}. A malformed variable refuses every request, with a log line that
+ * names the variable; no variable turns a check off. This file knows nothing of the platform, so `npm start` and a deployment
+ * judge variables by the same rules.
  */
 import * as z from "zod";
 import { envJwtIssuers } from "../shared/access/jwt-issuers.ts";
@@ -75,7 +75,7 @@ const foreignObjects = envText("refuse")
 
 function pathFault(path: string): string | null {
   if (!/^\/[^\s?#\\]+$/.test(path) || !isSafePath(path)) return "is not a plain path that starts with a slash";
-  if (!isServedPath(path)) return "has an empty segment, a slash at its end, or a route of the gateway in another case";
+  if (!isServedPath(path)) return "has an empty segment, a trailing slash, or a route of the gateway in another case";
   return mayBeAdded(path) ? null : "is an account object, or can be read as another route";
 }
 
@@ -114,7 +114,7 @@ interface Row<Place extends string, Field extends z.ZodType, Value> {
   /** A property of {@link Env}, or a part of one. */
   readonly place: Place;
   readonly field: Field;
-  /** What becomes of the variable's value. */
+  /** The use of the variable's value. */
   readonly of: (value: z.output<Field>) => Value;
 }
 
@@ -270,7 +270,7 @@ const ROWS = {
   GATEWAY_PASSTHROUGH_PATHS: to(
     "passthroughPaths",
     passthroughPaths.describe(
-      "Paths that the gateway forwards too, besides those of inference: [what is forwarded](docs/api.md#what-is-forwarded).",
+      "Paths that the gateway forwards too, in addition to inference paths: [what is forwarded](docs/api.md#what-is-forwarded).",
     ),
   ),
   GATEWAY_PASSTHROUGH_FIELDS: to(
@@ -362,7 +362,7 @@ export const workerVariables = Object.fromEntries(Object.entries(ROWS).map(([nam
   readonly [Name in keyof Rows]: Rows[Name]["field"];
 };
 
-/** Raised by {@link parseEnv}; its message names each variable and what it must be, never its value. */
+/** Raised by {@link parseEnv}; its message names each variable and its required form, never its value. */
 export class EnvError extends Error {
   override readonly name = "EnvError";
 }

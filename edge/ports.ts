@@ -1,12 +1,12 @@
 /**
- * What the pipeline needs from the outside, as interfaces. Adapters and objects implement them, deps.ts composes them,
- * tests pass in their own. Nothing here imports a platform.
+ * What the pipeline needs from the outside, as interfaces, composed in deps.ts. Nothing here imports a platform.
  */
 import type { Issue } from "../shared/alerts.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { RenewKeyHash } from "../shared/schema/key-hash.ts";
 import type { UsageRow } from "../shared/usage/usage-row.ts";
 import type { RevItem } from "../shared/wire/internal.ts";
+import type { Captures } from "./captures.ts";
 import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "./domain/admission/rpc.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
@@ -57,7 +57,7 @@ export interface Directory {
   settings(name: HotSetting, options?: LookupOptions): Promise<Found<SettingsRecord> | null>;
   /** Every registered model, by model_name ascending. */
   models(): Promise<readonly ModelRecord[]>;
-  /** Drops the copies that the Cell called stale for good: stale-if-error no longer applies to them. */
+  /** Permanently drops the copies that the Cell called stale: stale-if-error no longer applies to them. */
   forget(items: readonly RevItem[]): void;
   /** The newest revision of kind `all` that this isolate has applied; 0 at first. */
   epoch(): number;
@@ -66,13 +66,13 @@ export interface Directory {
 export interface LookupOptions {
   /** Skips memory: a refusal rests on this record (docs/rules/freshness.md#refusals-are-read-again). */
   readonly fresh?: boolean;
-  /** Of a key: other hashes under which it is looked for if it is not found. */
+  /** Of a key: other hashes to look under if it is not found. */
   readonly oldHashes?: readonly string[];
 }
 
 /**
- * What a request has of its Cell: a slot, a place in the queue, or a refusal whose row is to come. It lasts until one of its methods
- * ends it, or the request's code.
+ * What a request holds at its Cell: a slot, a place in the queue, or a refusal whose row will follow. It lasts until one of its
+ * methods ends it, or the request's code.
  */
 export interface Permit {
   /**
@@ -84,11 +84,11 @@ export interface Permit {
   settle(settlement: Settlement): Promise<void>;
   /** Gives it up without an end: the Cell settles it, at the estimate when it ran. */
   leave(): void;
-  /** Calls `run` when the slot may be another's: the request has to end at once. Absent: that cannot happen. */
+  /** Calls `run` when the slot may be another's: the request must end at once. Absent: that cannot happen. */
   whenLost?(run: () => void): void;
 }
 
-/** The Cell's answer to an admission request; it comes at once, also when the request has to wait. A stale one has no permit. */
+/** The Cell's answer to an admission request; it comes at once, also when the request must wait. A stale one has no permit. */
 export type AdmissionOutcome = ((Decision | { readonly verdict: "waiting" }) & { readonly permit: Permit }) | Stale;
 
 /** Makes a call to an object: `call` gets a stub and sends. */
@@ -112,15 +112,15 @@ export interface HitWaiter {
   readonly openUntilMs: number | null;
 }
 
-/** What a request may ask its Cell without admission. */
+/** The calls of a request to its Cell without admission. */
 export interface CellView {
   /** The items for which the Cell knows a newer one. Throws GatewayError `scheduler_unavailable`. */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
-  /** The same for one who asks again and again: a Cell that is away is neither logged nor an alert. Throws what the call throws. */
+  /** The same for repeated calls: an unavailable Cell is neither logged nor an alert. Throws what the call throws. */
   changedAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
   /** The level of a tenant's bucket when nothing was reserved; null without a cap, or unknown. Never throws. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
-  /** How many requests of each model hold a slot of the cell; a model of which none does is left out. */
+  /** How many requests of each model hold a slot of the cell; models without one are left out. */
   inFlightByModel(): Promise<ReadonlyMap<string, number>>;
 }
 
@@ -131,16 +131,16 @@ export interface CellView {
 export interface Admission {
   readonly cell: string;
   readonly view: CellView;
-  /** `before`: what the request had of the Cell until now. A sub-call gets no slot, and waits for none. */
+  /** `before`: what the request held at the Cell until now. A sub-call gets no slot, and waits for none. */
   admit(request: AdmissionRequest, before?: Permit | null): Promise<AdmissionOutcome>;
   /** Takes the row of a request without permit. Uses the Ledger when the Cell is unreachable; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /**
-   * One call for an answer that needs no slot: compares the records that it rests on, and takes its row unless one is
-   * outdated. Null: the caller's access has ended, or may have, while the answer waited, so it has to be judged again.
+   * One call for an answer that needs no slot: compares the records that it rests on, and takes its row unless one is outdated.
+   * Null: the caller's access has ended, or may have, while the answer waited, so it must be judged again.
    */
   confirmHit(hit: CacheHit, waiter: HitWaiter): Promise<CacheHitVerdict | null>;
-  /** Takes the row of a request of which the Cell may know; never throws. */
+  /** Takes the row of a request that the Cell may know; never throws. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
 }
 
@@ -155,7 +155,7 @@ export interface KnownTerms {
 export interface Energy {
   /** Null when they are not known. */
   terms(): Promise<KnownTerms | null>;
-  /** The last good reading, at most some seconds old; null: there is none. */
+  /** The last good reading, a few seconds old at most; null if there is none. */
   reading(): Promise<PowerReading | null>;
 }
 
@@ -228,7 +228,7 @@ export interface McpSessions {
   forget(server: string, ids: readonly string[], tenantId: string): Promise<void>;
 }
 
-/** Tokens of an answer, of which its tenant owes so many. */
+/** Tokens of an answer, and how many of them its tenant owes. */
 export interface TokenCounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -238,7 +238,7 @@ export interface TokenCounts {
 export interface ObjectPlace {
   readonly upstream: string;
   readonly model: string;
-  /** What an answer that its upstream may still be making was charged, and for whom; absent: nothing more is owed. */
+  /** The charge of an answer that its upstream may still be making, and who is charged; absent: nothing more is owed. */
   readonly charged?: TokenCounts & { readonly endUser: string };
 }
 
@@ -255,8 +255,8 @@ export interface UpstreamObjects {
    */
   remember(tenantId: string, ids: readonly string[], place: ObjectPlace, isAwaited?: boolean): Promise<void>;
   /**
-   * What of all that the tenant owes by now for an answer, beyond what was charged when it was made, nobody else has taken
-   * over: neither a reader of the answer nor the request that made it. Null while the store fails. Never throws.
+   * The part of the tenant's debt for an answer, beyond its charge when it was made, that nobody else has taken over: neither a
+   * reader of the answer nor the request that made it. Null while the store fails. Never throws.
    */
   takeOver(tenantId: string, id: string, owed: BilledTokens): Promise<BilledTokens | null>;
 }
@@ -288,7 +288,7 @@ export interface IdentityProvisioner {
   provision(identity: Identity): Promise<boolean>;
 }
 
-/** Has the stored hash of a key renewed that was found under an old one; never throws, and nobody waits for it. */
+/** Renews the stored hash of a key that was found under an old one; never throws, and nobody waits for it. */
 export interface KeyHashes {
   renew(renewal: RenewKeyHash): void;
 }
@@ -331,7 +331,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 /** One structured line per event; secrets never reach it. */
 export interface Log {
-  /** `warn` by default: most events with a line of their own are failures. */
+  /** `warn` by default: most events with their own line are failures. */
   event(name: string, fields: LogFields, level?: "info" | "warn" | "error"): void;
 }
 
@@ -347,7 +347,7 @@ export interface Alerts {
 export interface Originals {
   /** Keeps a tenant's texts, by their SHA-256 in hex. False: not all of them are kept. */
   keep(tenantId: string, texts: ReadonlyMap<string, string>, ttlSecs: number): Promise<boolean>;
-  /** Null: there is none any more, or the store failed. */
+  /** Null: none is left, or the store failed. */
   load(tenantId: string, sha256: string): Promise<string | null>;
 }
 
@@ -386,6 +386,7 @@ export interface Ports {
   readonly upstreamObjects: UpstreamObjects;
   readonly originals: Originals;
   readonly lineAnswers: LineAnswers;
+  readonly captures: Captures;
   readonly compressor: Compressor;
   readonly secrets: SecretOpener;
   readonly tokens: TokenVerifier;

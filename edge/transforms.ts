@@ -1,6 +1,6 @@
 /**
- * The registry of transforms: every change of a request on its way upstream, and of its answer, in the order in which
- * they apply. A new transform is a file of its own and one line here.
+ * The registry of transforms: every change of a request on its way upstream, and of its answer, in the order in which they
+ * apply. A new transform is one new file and one line here.
  */
 import { Transforms } from "./domain/upstream/transform.ts";
 import { usageEvent } from "./domain/upstream/usage-event.ts";

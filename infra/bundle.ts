@@ -16,8 +16,8 @@ import { bundleWorker } from "./local/workerd/bundle.ts";
 const GZIP_BUDGET_BYTES = 362_000;
 
 /**
- * The console's compressed sizes: what the first page needs, what a page adds, what a part of a page adds that is loaded when it
- * is opened (a form brings the schemas that judge it), all scripts, and the stylesheet.
+ * The console's compressed sizes: of the first page, of an additional page, of a part of a page that is loaded when it is
+ * opened (a form brings its validating schemas), of all scripts, and of the stylesheet.
  */
 const CONSOLE_BUDGET_BYTES = { first: 170_000, page: 30_000, part: 66_000, all: 528_000, style: 20_000 };
 

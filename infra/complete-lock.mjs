@@ -1,8 +1,8 @@
 /**
  * Completes package-lock.json after an `npm install` (`npm run lock`): a registry that lacks some optional platform packages
- * leaves them out of the lock, and `npm ci` then refuses the lock on every machine. Adds an entry for each optional
- * dependency with an exact version that the lock does not resolve, and sees to it that nothing is installed whose content is
- * not known (lock-integrity.mjs). With `--offline` no registry is asked.
+ * leaves them out of the lock, and `npm ci` then refuses the lock on every machine. Adds an entry for each optional dependency
+ * with an exact version that the lock does not resolve, and ensures that nothing with unknown content is installed
+ * (lock-integrity.mjs). With `--offline` no registry is queried.
  */
 import { readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

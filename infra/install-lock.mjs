@@ -1,7 +1,7 @@
 /**
- * One installation of packages at a time in this folder. The lock lies in the folder itself, which only its owner writes to:
- * in a folder that everybody shares another user could take it, or put something else in its place. It names its holder by
- * pid and start time; one whose holder is gone is taken over. Runs on any Node, and blocks.
+ * One installation of packages at a time in this folder. The lock is in the folder itself, which only its owner can write to:
+ * in a folder that everybody shares another user could take it, or put something else in its place. It names its holder by pid
+ * and start time; one whose holder is gone is taken over. Runs on any Node, and blocks.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const EVERY_MS = 200;
 const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error).code;
 
 /**
- * The living process that a lock names; undefined when nobody holds it.
+ * The running process that a lock names; undefined if nobody holds it.
  * @param {string} path
  * @returns {number | undefined}
  */
@@ -47,7 +47,7 @@ function create(path) {
 }
 
 /**
- * Puts a lock aside that nobody holds. Another process may do the same, and have a new one by now: that is put back.
+ * Moves a lock aside that nobody holds. Another process may do the same, and have a new lock by now: that one is put back.
  * @param {string} path
  */
 function discard(path) {
@@ -66,11 +66,11 @@ function discard(path) {
 }
 
 /**
- * Takes the lock of a folder; waits while a living process holds it, and says so once. Throws the system's error when the
+ * Takes the lock of a folder; waits while a running process holds it, and reports that once. Throws the system's error when the
  * folder cannot be written to.
  * @param {string} folder
  * @param {(holder: number) => void} onWait
- * @returns {() => void} lets go
+ * @returns {() => void} releases it
  */
 export function lockInstall(folder, onWait) {
   const path = join(folder, NAME);

@@ -1,8 +1,8 @@
 /**
  * Runs a script or tool of this project on a fitting Node: `node infra/launch.mjs [--omit=dev] <script.ts|tool> args...`. Works
  * on an old Node without any dependency. It installs what package-lock.json names and node_modules lacks, picks Node (this one
- * from version 24 on, else the one in node_modules), hands over the terminal and passes signals and the exit code through.
- * With `--omit=dev` packages that only development needs are not asked for; none that is there is removed.
+ * from version 24 on, else the one in node_modules), hands over the terminal and passes signals and the exit code through. With
+ * `--omit=dev` packages for development are not required; existing ones are not removed.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const FORWARDED = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
 const SOCKETS_MAX = 16;
 const TELL_EVERY_MS = 5_000;
 const KILL_NPM_AFTER_MS = 4_000;
-/** There while packages are added beside others; npm cannot tell a half unpacked one by itself. */
+/** Exists while packages are added; npm alone cannot recognise a partly unpacked package. */
 const ADDING = join(ROOT, ".install-lock.adding");
 
 /** @param {string} line @returns {never} */
@@ -54,8 +54,8 @@ function stale(omitDev) {
 }
 
 /**
- * What npm is called with: only missing packages are added beside those that are there, which a running gateway may be
- * using; else the folder is made anew.
+ * The arguments of npm: only missing packages are added to the existing ones, which a running gateway may be using; otherwise
+ * the folder is created from scratch.
  * @param {readonly string[]} reasons
  * @param {boolean} omitDev
  */
@@ -111,7 +111,7 @@ async function install(omitDev) {
     const args = npmArguments(reasons, omitDev);
     if (args[0] === "install") writeFileSync(ADDING, "");
     const status = await runNpm(command, [...first, ...args]);
-    // An npm that ends by itself has put back what it did when it failed; one that was killed has not.
+    // An npm that fails and ends normally has undone its changes; one that was killed has not.
     if (status === 0 || (status !== null && args[0] === "install")) rmSync(ADDING, { force: true });
     if (status !== 0) fail(`npm ${args[0]} failed; see above. Fix that, or run \`npm ci\` yourself, and try again`);
     const refused = refusedFor(readLock(), thisPlatform());
@@ -122,7 +122,7 @@ async function install(omitDev) {
   } finally {
     release();
   }
-  // Editors read the client's types, which are not committed. A failure is shown and stops nobody.
+  // Editors read the client's types, which are not committed. A failure is printed and does not stop the command.
   if (!omitDev) spawnSync(chooseNode(), [join(ROOT, "infra/client.ts")], { stdio: ["ignore", 2, 2] });
 }
 

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { waitFor } from "../test/harness/wait-for.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-/** The launcher and what it imports. */
+/** The launcher and its imports. */
 const FILES = [...globSync("infra/*.mjs", { cwd: ROOT }), "control/db/process-start.mjs"];
 
 /** A project without its packages, and an npm that never ends and says its pid. */

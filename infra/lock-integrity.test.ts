@@ -1,4 +1,4 @@
-/** No package without a known content: in the lock of this project, and in what the tool makes of another lock. */
+/** No package with unknown content: in the lock of this project, and in the tool's result for another lock. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

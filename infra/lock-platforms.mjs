@@ -43,7 +43,7 @@ function wordOf(name, table) {
 }
 
 /**
- * The platform that a package's name tells of, in the words of a lock file; nothing where it tells of none.
+ * The platform in a package's name, in the words of a lock file; nothing if the name has none.
  * @param {string} name
  * @returns {{ os?: string[], cpu?: string[], libc?: string[] }}
  */

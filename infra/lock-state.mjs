@@ -34,12 +34,12 @@ export function thisPlatform() {
 }
 
 /**
- * Why node_modules must be installed again; empty when it holds what the lock says.
+ * Why node_modules must be installed again; empty if it matches the lock.
  * @param {Lock} lock package-lock.json
  * @param {Lock | undefined} installed node_modules/.package-lock.json; undefined when there is none
  * @param {Platform} platform
  * @param {{ omitDev?: boolean, cutOff?: boolean }} [options] `omitDev`: packages of development may be missing; `cutOff`: an
- *   earlier installation that added packages was killed, and a folder that looks complete may be half unpacked
+ * earlier installation that added packages was killed, and a folder that looks complete may be half unpacked
  * @returns {string[]} one short reason per package
  */
 export function staleReasons(lock, installed, platform, { omitDev = false, cutOff = false } = {}) {
@@ -66,7 +66,7 @@ export function staleReasons(lock, installed, platform, { omitDev = false, cutOf
 }
 
 /**
- * True when missing packages can be added beside those that are there; else the folder has to be made anew.
+ * True if missing packages can be added to the existing ones; otherwise the folder must be created from scratch.
  * @param {readonly string[]} reasons of {@link staleReasons}
  */
 export function onlyMissing(reasons) {

@@ -1,4 +1,4 @@
-/** Tells whether what was made of source files is still what they would make. */
+/** Shows whether the result of source files is still up to date. */
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,10 @@ const ROOT = join(import.meta.dirname, "..");
 /** What says which packages there are; an image has no lock file, and a checkout no list of its parts. */
 const OF_PACKAGES = ["package.json", "package-lock.json", "sbom.cdx.json"];
 
-/** A hash of every source file in folders of the project, by its name and content, and of which packages there are. `root`: its place. */
+/**
+ * A hash of every source file in folders of the project, by its name and content, and of the list of packages. `root`: the
+ * project's folder.
+ */
 export function hashOfSources(folders: readonly string[], root = ROOT): string {
   const sources = globSync(
     folders.map((folder) => `${folder}/**/*.{ts,tsx,css,json,mjs}`),

@@ -1,7 +1,7 @@
 /**
- * Operational alerts of both planes: the keys, titles and details of docs/rules/alerts.md#issues-and-texts. An issue is
- * what is wrong; an event is one time that it was raised. A detail is one line of at most 500 characters and never
- * contains a secret, a credential or a prompt: callers pass names, counts, statuses and reasons in our own words.
+ * Operational alerts of both planes: the keys, titles and details of docs/rules/alerts.md#issues-and-texts. An issue is a
+ * fault; an event is one time that it was raised. A detail is one line of at most 500 characters and never contains a secret, a
+ * credential or a prompt: callers pass names, counts, statuses and reasons in our own words.
  */
 import * as z from "zod";
 import { ALERT_TITLES, type AlertKey } from "./catalogues/alerts.ts";
@@ -9,7 +9,7 @@ import { oneLine } from "./text/printable.ts";
 
 const DETAIL_MAX = 500;
 
-/** What is wrong. Repeats of an issue are recognised by its `issueKey`. */
+/** A fault. Repeats of an issue are recognised by its `issueKey`. */
 export interface Issue {
   readonly issueKey: string;
   readonly title: string;
@@ -34,8 +34,8 @@ export const alertEventSchema = z.object({
 export type AlertEvent = z.infer<typeof alertEventSchema>;
 
 /**
- * An issue whose detail is one line of limited length, whatever names it contains. `about`: the rest of its key, when there is
- * an issue for each tenant, key, model, provider or machine.
+ * An issue whose detail is one line of limited length, for any names in it. `about`: the rest of its key, when there is an
+ * issue for each tenant, key, model, provider or machine.
  */
 export function issueOf(alert: AlertKey, detail: string, about = ""): Issue {
   const line = oneLine(detail);
@@ -175,7 +175,7 @@ export const issues = {
   adminAuthFailures: (failures: number, addresses: number): Issue =>
     issueOf("admin_auth_failures", `${failures} wrong tokens from ${addresses} addresses in a minute`),
 
-  /** `reason`: what the provisioner said of its last tick, or why it says nothing. */
+  /** `reason`: the provisioner's report of its last tick, or why there is none. */
   slurmReconcileHeld: (minutes: number, reason: string): Issue =>
     issueOf("slurm_reconcile_held", `no successful reconcile for ${minutes} min: ${reason}`),
 

@@ -1,8 +1,7 @@
 /**
  * The closed table of errors that the gateway itself produces: code -> status, type, message
- * (docs/rules/errors.md#data-plane-codes). It decides the one error body of both planes. It never contains internals:
- * only what is in the table can be sent to a client. An upstream's own error body is passed through and does not have
- * this form.
+ * (docs/rules/errors.md#data-plane-codes). It decides the one error body of both planes. It never contains internals: only the
+ * texts of the table can be sent to a client. An upstream's own error body is passed through and does not have this form.
  */
 
 type ErrorType =
@@ -67,10 +66,7 @@ export const DATA_PLANE_ERRORS = {
   mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
-  /**
-   * The session belongs to another tenant; MCP clients react to a 404 by beginning a new session
-   * (docs/rules/mcp.md#sessions).
-   */
+  /** The session belongs to another tenant; MCP clients react to a 404 by starting a new session (docs/rules/mcp.md#sessions). */
   mcp_session_not_found: { status: 404, message: "mcp session is not known" },
   /** Also for an object of another tenant (docs/rules/routes.md#objects-of-upstreams). */
   object_not_found: { status: 404, message: "object '<x>' was not found" },
@@ -170,7 +166,7 @@ export interface ErrorOptions {
    */
   readonly complaint?: string;
   readonly details?: readonly ErrorDetail[];
-  /** With `changed_meanwhile`: the record as it is. */
+  /** With `changed_meanwhile`: the current record. */
   readonly present?: object;
   /** Headers of the answer, with lower-case names (`retry-after`, `allow`, `x-should-retry`). */
   readonly headers?: Readonly<Record<string, string>>;
@@ -226,7 +222,7 @@ export function errorBody(code: ErrorCode, options: ErrorOptions = {}): ErrorBod
   };
 }
 
-/** The error at the end of a stream that broke, with what is wrong with it if that is known. */
+/** The error at the end of a stream that broke, with its fault if it is known. */
 export function brokenStreamBody(fault: string | null): ErrorBody {
   const { message } = ERROR_TABLE.upstream_stream_error;
   return errorBody("upstream_stream_error", fault === null ? {} : { complaint: `${message}: ${fault}` });

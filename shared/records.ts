@@ -59,7 +59,7 @@ export const HOT_SETTINGS = ["boons", "auto_router", "energy"] as const;
 export type HotSetting = (typeof HOT_SETTINGS)[number];
 
 /**
- * `settings:{name}` (docs/rules/storage-layouts.md#key-value-keys). `value` is what app_settings stores; its reader has the
+ * `settings:{name}` (docs/rules/storage-layouts.md#key-value-keys). `value` is the value in app_settings; its reader has the
  * schema.
  */
 export const settingsRecordSchema = z.object({
@@ -100,6 +100,8 @@ export const storeKeys = {
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
   /** The value is the text with this SHA-256, in hex (docs/rules/compression.md#deduplication). */
   original: (tenantId: string, sha256: string): string => `ref:${tenantId}:${sha256}`,
+  /** A hash with the sealed captures of a tenant by {@link captureField} (docs/rules/capture.md#store). */
+  captures: (tenantId: string): string => `tenant-captures:${tenantId}`,
   /** The answer of a line of a batch, by the id of its request (docs/rules/batches.md#exactly-once). */
   lineAnswer: (requestId: string): string => `line:${requestId}`,
   /** Present once the copies are complete; the rule is {@link readyFloorOf}. */
@@ -111,8 +113,8 @@ export const storeKeys = {
 } as const;
 
 /**
- * The revision from which on a store's copies are complete, by what it has under `ready`. Null: it was emptied, or is being
- * filled, so a copy that it lacks may exist (docs/rules/freshness.md#a-store-that-was-emptied).
+ * The revision from which on a store's copies are complete, by its mark `ready`. Null: it was emptied, or is being filled, so a
+ * missing copy may exist (docs/rules/freshness.md#a-store-that-was-emptied).
  */
 export function readyFloorOf(mark: string | null | undefined): number | null {
   return mark != null && /^\d+$/.test(mark) ? Number(mark) : null;
@@ -126,3 +128,15 @@ export const cellSeenSchema = z.object({
   last_seen_ms: z.number().int(),
 });
 export type CellSeen = z.infer<typeof cellSeenSchema>;
+
+const CAPTURE_MS_DIGITS = 13;
+
+/** The field of a capture: sorted as texts, the fields of a tenant are in the order of their times. */
+export function captureField(atMs: number, requestId: string): string {
+  return `${atMs}`.padStart(CAPTURE_MS_DIGITS, "0") + requestId;
+}
+
+/** When the capture of a field was taken, epoch ms. */
+export function captureFieldMs(field: string): number {
+  return Number(field.slice(0, CAPTURE_MS_DIGITS));
+}

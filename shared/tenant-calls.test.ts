@@ -1,4 +1,4 @@
-/** Calls under way leave room for tenants that have none (docs/rules/batches.md#routes). */
+/** Calls under way leave room for tenants without calls (docs/rules/batches.md#routes). */
 import { expect, it } from "vitest";
 import { TenantCalls } from "./tenant-calls.ts";
 

@@ -1,4 +1,4 @@
-/** Calls under way, few of each tenant and few in all; a tenant that has none under way may always make one. */
+/** Calls under way, few of each tenant and few in total; a tenant without one may always make a call. */
 export class TenantCalls {
   readonly #most: { readonly inAll: number; readonly ofTenant: number };
   readonly #byTenant = new Map<string, number>();
@@ -8,7 +8,7 @@ export class TenantCalls {
     this.#most = most;
   }
 
-  /** Begins a call; what it returns ends it, and does nothing afterwards. Null: there are too many. */
+  /** Starts a call; the returned function ends it, and does nothing afterwards. Null: there are too many. */
   begin(tenantId: string): (() => void) | null {
     const own = this.#byTenant.get(tenantId) ?? 0;
     if (own >= this.#most.ofTenant || (own > 0 && this.#all >= this.#most.inAll)) return null;

@@ -26,6 +26,7 @@ interface AttentionExplanation {
 const TONES: Readonly<Record<AttentionItem["kind"], AttentionExplanation["tone"]>> = {
   cell_unreachable: "bad",
   model_down: "bad",
+  no_replica: "bad",
   endpoint_down: "warn",
   provisioner_held: "warn",
   provision_failed: "warn",
@@ -62,7 +63,8 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
     case "cell":
       return pageTarget("/fairshare", { cell: entity_id });
     case "model":
-      if (kind === "provision_failed" || kind === "replicas_lost") return deploymentTarget(entity_id);
+      if (kind === "provision_failed" || kind === "replicas_lost" || kind === "no_replica")
+        return deploymentTarget(entity_id);
       if (kind === "model_down") return modelTarget(entity_id, "health");
       return pageTarget("/logs", { model: name });
     case "tenant":

@@ -44,10 +44,11 @@ const MANAGEMENT_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "analytics_unavailable",
 ]);
 
-/** Every code that a usage row can have, `client_gone` too, in the order of the table: what a filter offers. */
+/** Every code that a usage row can have, in the order of the table, and what stands for others: what a filter offers. */
 export const ROW_ERROR_CODES: readonly string[] = [
   ...CODES.filter((code) => !MANAGEMENT_CODES.has(code)),
   "client_gone",
+  "upstream_error",
 ];
 
 /** A code in two or three words, for a cell of a table: `Api key expired`. */

@@ -43,9 +43,9 @@ describe("errors", () => {
 });
 
 describe("codes of rows", () => {
-  it("are those of the data plane, and of clients that left", () => {
+  it("are those of the data plane, of clients that left, and of errors of upstreams", () => {
     const offered = new Set(ROW_ERROR_CODES);
-    expect(ROW_ERROR_CODES).toEqual([...CODES.filter((code) => offered.has(code)), "client_gone"]);
+    expect(ROW_ERROR_CODES).toEqual([...CODES.filter((code) => offered.has(code)), "client_gone", "upstream_error"]);
     expect(ROW_ERROR_CODES).toContain("queue_full");
     expect(ROW_ERROR_CODES).toContain("client_gone");
     for (const code of ["backup_format", "unauthorized", "not_found"]) expect(ROW_ERROR_CODES).not.toContain(code);

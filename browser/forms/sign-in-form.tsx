@@ -3,7 +3,9 @@ import { ApiError } from "../data/api-error.ts";
 import { providerAddress, type Session, type SessionUser, signInLocal } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
+import buttonClasses from "../ui/button.module.css";
 import { Button } from "../ui/button.tsx";
+import { classNames } from "../ui/class-names.ts";
 import { TextField } from "../ui/fields.tsx";
 import { Stack } from "../ui/layout.tsx";
 import { Notice } from "../ui/states.tsx";
@@ -45,6 +47,7 @@ export function SignInForm({ providers, returnTo, onSignedIn, opensWindow = fals
       {providers.map(({ id, name }) => (
         <a
           key={id}
+          className={classNames(buttonClasses["button"], buttonClasses["primary"])}
           href={providerAddress(id, returnTo)}
           {...(opensWindow ? { target: "_blank", rel: "noreferrer" } : {})}
         >
@@ -69,7 +72,7 @@ export function SignInForm({ providers, returnTo, onSignedIn, opensWindow = fals
             value={password}
             onChange={(event) => setPassword(event.target.value)}
           />
-          <Button type="submit" tone="primary" isBusy={isBusy}>
+          <Button type="submit" tone={providers.length === 0 ? "primary" : "plain"} isBusy={isBusy}>
             {text("signIn")}
           </Button>
         </Stack>

@@ -5,13 +5,16 @@ import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
 import { read } from "../data/reads.ts";
 import type { SessionUser } from "../data/session.ts";
 import { pageTexts } from "../messages/en/pages.ts";
+import { paletteTexts } from "../messages/en/palette.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
 import { activeOption, type Option, OptionList, useOptionPosition } from "../ui/option-list.tsx";
+import { actionsOf } from "./actions.ts";
 import { navigationOf } from "./navigation.ts";
 import classes from "./palette.module.css";
 
 const text = texts("shell", shellTexts);
+const actionText = texts("palette", paletteTexts);
 const pageName = texts("pages", pageTexts);
 const FOUND_MAX = 8;
 const REQUEST_ID = /^[0-9a-zA-Z_-]{16,128}$/;
@@ -106,6 +109,14 @@ function useTargets(
       }),
     )
     .filter(({ label }) => label.toLowerCase().includes(typed.toLowerCase()));
+  const actions = actionsOf(user, typed, actionText).map(
+    ({ id, label, to, search }): Target => ({
+      value: id,
+      label,
+      note: actionText("note"),
+      go: going(async () => await navigate({ to, search: search as never })),
+    }),
+  );
   const found = searches
     ? (tenants.data ?? []).map(
         ({ id, name }): Target => ({
@@ -137,7 +148,7 @@ function useTargets(
       ]
     : [];
   return {
-    targets: [...pages, ...found, ...foundModels, ...request],
+    targets: [...pages, ...actions, ...found, ...foundModels, ...request],
     isFailed: searches && (tenants.isError || models.isError),
   };
 }

@@ -21,8 +21,8 @@ const Toasts = lazy(async () => ({ default: (await import("../ui/toasts.tsx")).T
 const ABOUT_USER = new Set(["signed_out", "account_pending", "account_disabled", "no_tenant", "forbidden"]);
 
 /**
- * What the schema library finds when it is loaded, so that it never makes code of texts (forms/record/no-code-from-texts.ts): of a
- * page's files, one with schemas can be evaluated before the one that configures the library.
+ * Lets schemas judge without making code of texts, which the page's policy refuses (docs/rules/console.md#headers). The schema
+ * library reads this when it is loaded, so no module of the first load may import it.
  */
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });
 

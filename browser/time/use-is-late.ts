@@ -12,3 +12,8 @@ export function useIsLate(): boolean {
   }, []);
   return isLate;
 }
+
+/** Whether a read has ended: what stands below it is shown then, so that nothing moves under a reader's eyes. */
+export function isRead({ data, error }: { readonly data: unknown; readonly error: unknown }): boolean {
+  return data !== undefined || error !== null;
+}

@@ -7,7 +7,7 @@ import { ALERT_SEVERITIES, ALERT_TITLES, type AlertKey, SEVERITIES } from "../..
 import { type AlertHistoryEntry, alertHistoryFilterSchema } from "../../shared/schema/alert-log.ts";
 import type { Page, VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { badCursor, parseFiltered, toPage } from "../kernel/paging.ts";
+import { badCursor, parseFiltered, readPage } from "../kernel/paging.ts";
 import { alertOf, severityOf } from "./alert-kinds.ts";
 import { firingIssues } from "./firing.ts";
 import { alertLog } from "./tables.ts";
@@ -18,8 +18,6 @@ const KINDS = Object.keys(ALERT_TITLES) as readonly AlertKey[];
 export async function listAlertHistory(ctx: VerbContext, query: unknown): Promise<Page<AlertHistoryEntry>> {
   const { page, filter } = parseFiltered(alertHistoryFilterSchema, query);
   const { severity, state, kind, key, q, since_ms, until_ms } = filter;
-  const [id] = page.after ?? [];
-  if (page.after !== null && !/^\d{1,18}$/.test(id ?? "")) throw badCursor();
   return await withDatabaseErrors(async () => {
     const firing = new Set((await firingIssues(ctx.db, ctx.now().getTime())).map((issue) => issue.key));
     const { issue_key, title, detail, last_at_ms, firing_since_ms } = alertLog;
@@ -28,33 +26,34 @@ export async function listAlertHistory(ctx: VerbContext, query: unknown): Promis
       WHERE l.issue_key = alert_log.issue_key AND l.id > alert_log.id ORDER BY l.id LIMIT 1`;
     const hasNext = sql<boolean>`EXISTS (SELECT FROM alert_log l WHERE l.issue_key = alert_log.issue_key AND l.id > alert_log.id)`;
     const isActive = and(inArray(issue_key, [...firing]), not(hasNext));
-    const rows = await ctx.db
-      .select({ row: alertLog, hasNext })
-      .from(alertLog)
-      .where(
-        and(
-          sql`NOT EXISTS (SELECT FROM (${next}) n WHERE n.firing_since_ms = ${firing_since_ms})`,
-          severity === undefined ? undefined : ofSeverity(severity),
-          state === undefined
-            ? undefined
-            : state === "active"
-              ? isActive
-              : or(not(inArray(issue_key, [...firing])), hasNext),
-          kind === undefined ? undefined : ofKinds([kind]),
-          key === undefined ? undefined : eq(issue_key, key),
-          q === undefined
-            ? undefined
-            : sql`strpos(lower(concat_ws(' ', ${issue_key}, ${title}, ${detail})), lower(${q})) > 0`,
-          since_ms === undefined ? undefined : gte(last_at_ms, since_ms),
-          until_ms === undefined ? undefined : lt(firing_since_ms, until_ms),
-          id === undefined ? undefined : lt(alertLog.id, Number(id)),
-        ),
-      )
-      .orderBy(desc(alertLog.id))
-      .limit(page.limit + 1);
-    return toPage(
-      rows,
+    const read = (part: typeof page) =>
+      ctx.db
+        .select({ row: alertLog, hasNext })
+        .from(alertLog)
+        .where(
+          and(
+            sql`NOT EXISTS (SELECT FROM (${next}) n WHERE n.firing_since_ms = ${firing_since_ms})`,
+            severity === undefined ? undefined : ofSeverity(severity),
+            state === undefined
+              ? undefined
+              : state === "active"
+                ? isActive
+                : or(not(inArray(issue_key, [...firing])), hasNext),
+            kind === undefined ? undefined : ofKinds([kind]),
+            key === undefined ? undefined : eq(issue_key, key),
+            q === undefined
+              ? undefined
+              : sql`strpos(lower(concat_ws(' ', ${issue_key}, ${title}, ${detail})), lower(${q})) > 0`,
+            since_ms === undefined ? undefined : gte(last_at_ms, since_ms),
+            until_ms === undefined ? undefined : lt(firing_since_ms, until_ms),
+            part.after === null ? undefined : lt(alertLog.id, idIn(part.after)),
+          ),
+        )
+        .orderBy(desc(alertLog.id))
+        .limit(part.limit);
+    return await readPage(
       page,
+      read,
       ({ row }) => [String(row.id)],
       ({ row, hasNext: wasFollowed }) => ({
         id: row.id,
@@ -70,6 +69,11 @@ export async function listAlertHistory(ctx: VerbContext, query: unknown): Promis
       }),
     );
   });
+}
+
+function idIn([id = ""]: readonly string[]): number {
+  if (!/^\d{1,18}$/.test(id)) throw badCursor();
+  return Number(id);
 }
 
 /** Issues of these alerts. A longer key that begins with one of them is another alert. */

@@ -4,6 +4,7 @@
  */
 import { issueOf } from "../../shared/alerts.ts";
 import type { FairshareLive } from "../../shared/schema/load.ts";
+import { durationText } from "../../shared/time/duration-text.ts";
 import { type AlertSink, type RaisedAlert, raisedNow } from "../kernel/alert-sink.ts";
 import { BRIEF_DEADLINE_MS, type CellAddress } from "../kernel/cells/cells.ts";
 
@@ -48,8 +49,8 @@ export class QueueWatch {
       const since = this.#sinceMs.get(about) ?? nowMs;
       sinceMs.set(about, nowMs - since < FOR_MS ? since : nowMs);
       if (nowMs - since < FOR_MS) continue;
-      const longest = Math.floor(longestMs / 1000);
-      const detail = `${model} in cell ${cell}: ${queued === 1 ? "1 request is" : `${queued} requests are`} waiting, the longest for ${longest} s; the longest wait has been above ${this.#limitMs / 1000} s for a minute`;
+      const longest = durationText(Math.floor(longestMs / 1000) * 1000);
+      const detail = `${model} in cell ${cell}: ${queued === 1 ? "1 request is" : `${queued} requests are`} waiting, the longest for ${longest}; the longest wait has been above ${durationText(this.#limitMs)} for a minute`;
       alerts.push(raisedNow(issueOf("queue_wait_long", detail, about), nowMs, cell));
     }
     if (alerts.length > 0) await this.#sink.take(alerts);

@@ -172,6 +172,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/usage/cache", null],
   ["GET", `/api/v1/usage/logs/${UNTRACED}`, null],
   ["GET", `/api/v1/usage/logs/${UNTRACED}/spans`, null],
+  ["GET", `/api/v1/usage/logs/${UNTRACED}/capture`, null],
   ["POST", "/api/v1/usage/compact", null],
   ["GET", "/api/v1/budgets", null],
   ["GET", "/api/v1/costs", null],

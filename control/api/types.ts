@@ -1,6 +1,7 @@
 /** What every route file needs: the application's type and its dependencies. */
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Logger } from "pino";
+import type { SealKey } from "../../shared/crypto/seal.ts";
 import type { ListedPrice } from "../../shared/schema/price-list.ts";
 import type { Recipe } from "../../shared/schema/recipe.ts";
 import type { AcceptedTokens } from "../kernel/accepted-tokens.ts";
@@ -26,6 +27,8 @@ export interface ApiDeps {
   readonly context: (actor: string, address?: string) => VerbContext;
   readonly cells: Cells;
   readonly store: HotStore;
+  /** Opens captured calls; undefined: no encryption key is configured. */
+  readonly captureKey: SealKey | undefined;
   /** Where contents of files are; null: in the database. */
   readonly filesBucket: Bucket | null;
   readonly resync: Resync;

@@ -33,6 +33,7 @@ const ONE_PART = "the routes of single parts say by their names what is about to
 /** Routes that the assistant never gets, and why. */
 const NOT_FOR_THE_ASSISTANT: Readonly<Record<string, string>> = {
   "GET /backup/export": "the whole configuration with its sealed credentials is no text for a model",
+  "GET /usage/logs/{request_id}/capture": "what a tenant's client sent is no text for a model",
   "POST /backup/restore": "a file of the whole configuration does not fit into a conversation",
   "PATCH /tenants/{id}": ONE_PART,
   "PATCH /keys/{id}": ONE_PART,

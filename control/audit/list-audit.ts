@@ -5,40 +5,42 @@ import { and, desc, eq, getTableColumns, gte, inArray, lte, or, type SQL, sql } 
 import { type AuditEntry, auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { auditLog } from "../db/schema/journal.ts";
 import type { Page, VerbContext } from "../kernel/context.ts";
-import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { badCursor, createdMicros, parseFiltered, timeOf, toPage } from "../kernel/paging.ts";
+import { badCursor, createdMicros, parseFiltered, readPage, timeOf } from "../kernel/paging.ts";
 
 /** One page. Throws 400. */
 export async function listAudit(ctx: VerbContext, query: unknown): Promise<Page<AuditEntry>> {
   const { page, filter } = parseFiltered(auditFilterSchema, query);
   const { actor, action, entity_type, entity_id, replicas_of, since_ms, until_ms } = filter;
-  const [at, id] = page.after ?? [];
-  if (page.after !== null && !(/^\d{1,17}$/.test(at ?? "") && /^\d{1,18}$/.test(id ?? ""))) throw badCursor();
-  const rows = await withDatabaseErrors(async () =>
-    ctx.db
-      .select({ ...getTableColumns(auditLog), micros: createdMicros(auditLog.ts) })
-      .from(auditLog)
-      .where(
-        and(
-          actor === undefined ? undefined : eq(auditLog.actor, actor),
-          action === undefined ? undefined : inArray(auditLog.action, action),
-          entity_type === undefined ? undefined : eq(auditLog.entity_type, entity_type),
-          entity_id === undefined ? undefined : eq(auditLog.entity_id, entity_id),
-          replicas_of === undefined ? undefined : ofReplicas(ctx, replicas_of),
-          since_ms === undefined ? undefined : gte(auditLog.ts, timeOf(`${since_ms}000`)),
-          until_ms === undefined ? undefined : lte(auditLog.ts, timeOf(`${until_ms}999`)),
-          at === undefined ? undefined : sql`(${auditLog.ts}, ${auditLog.id}) < (${timeOf(at)}, ${id}::bigint)`,
-        ),
-      )
-      .orderBy(desc(auditLog.ts), desc(auditLog.id))
-      .limit(page.limit + 1),
-  );
-  return toPage(
-    rows,
+  return await readPage(
     page,
+    (part) =>
+      ctx.db
+        .select({ ...getTableColumns(auditLog), micros: createdMicros(auditLog.ts) })
+        .from(auditLog)
+        .where(
+          and(
+            actor === undefined ? undefined : eq(auditLog.actor, actor),
+            action === undefined ? undefined : inArray(auditLog.action, action),
+            entity_type === undefined ? undefined : eq(auditLog.entity_type, entity_type),
+            entity_id === undefined ? undefined : eq(auditLog.entity_id, entity_id),
+            replicas_of === undefined ? undefined : ofReplicas(ctx, replicas_of),
+            since_ms === undefined ? undefined : gte(auditLog.ts, timeOf(`${since_ms}000`)),
+            until_ms === undefined ? undefined : lte(auditLog.ts, timeOf(`${until_ms}999`)),
+            before(part.after),
+          ),
+        )
+        .orderBy(desc(auditLog.ts), desc(auditLog.id))
+        .limit(part.limit),
     (row) => [row.micros, String(row.id)],
     (row) => auditEntrySchema.parse({ ...row, ts: row.ts.toISOString() }),
   );
+}
+
+function before(after: readonly string[] | null): SQL | undefined {
+  if (after === null) return undefined;
+  const [at = "", id = ""] = after;
+  if (!/^\d{1,17}$/.test(at) || !/^\d{1,18}$/.test(id)) throw badCursor();
+  return sql`(${auditLog.ts}, ${auditLog.id}) < (${timeOf(at)}, ${id}::bigint)`;
 }
 
 /**

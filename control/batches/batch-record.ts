@@ -27,6 +27,13 @@ export const tenantName = sql<string>`(SELECT ${tenants.name} FROM ${tenants} WH
 /** Why its file was refused; before, they say only how often it was begun to be read. */
 export const faultsOf = ({ status, errors }: BatchRow): readonly BatchFault[] => (status === "failed" ? errors : []);
 
+/** Its files as clients know them: they are not whole before it has ended. */
+export const resultFilesOf = (row: BatchRow) => ({
+  output_file_id: row.ended_at && row.output_file_id && publicId("file", row.output_file_id),
+  error_file_id: row.ended_at && row.error_file_id && publicId("file", row.error_file_id),
+});
+
 export function batchRecord(row: BatchRow & { readonly tenant_name: string }): Batch {
-  return batchSchema.parse({ ...withIsoTimes(row), errors: faultsOf(row), batch_id: publicId("batch", row.id) });
+  const own = { ...resultFilesOf(row), errors: faultsOf(row), batch_id: publicId("batch", row.id) };
+  return batchSchema.parse({ ...withIsoTimes(row), ...own });
 }

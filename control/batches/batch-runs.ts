@@ -16,6 +16,7 @@ import { failureLevel } from "../kernel/store-watch.ts";
 import { deleteOldFiles } from "./files/file-store.ts";
 import { finishBatch, overBatch } from "./finish-batch.ts";
 import { judged } from "./judge-line.ts";
+import { LargeAnswers } from "./large-answers.ts";
 import { LineMemory } from "./line-memory.ts";
 import type { LineResult, LineSender } from "./line-sender.ts";
 import {
@@ -84,6 +85,7 @@ export class BatchRuns {
   /** Turns that began: each begins with another tenant and batch. */
   #turns = 0;
   readonly #memory = new LineMemory();
+  readonly #answers: LargeAnswers;
   #filling = false;
   #validating = false;
   /** Batches whose file was not read yet, as of the last run of the job. */
@@ -102,6 +104,12 @@ export class BatchRuns {
 
   constructor(options: BatchRunsOptions) {
     this.#options = options;
+    this.#answers = new LargeAnswers({
+      db: options.ctx.db,
+      ending: this.#ending.signal,
+      onFailed: ({ batchId, n }, error) =>
+        this.#failed({ event: "batch_lines_not_stored", batch: batchId, line: n }, error),
+    });
   }
 
   /** Sends nothing more; lines under way go on, and their answers are kept. */
@@ -276,7 +284,7 @@ export class BatchRuns {
       batch.models.add(model);
       if (result !== null) this.#windows.failed(queue, result.retryAfterMs);
     }
-    this.#save(end);
+    await this.#save(end);
   }
 
   /** What a line came to that has no answer; null: it is over without one. Throws when this process does not run batches any more. */
@@ -303,7 +311,7 @@ export class BatchRuns {
       if (!this.#unknown.has(id)) continue;
       this.#known.add(id);
       void this.#whatBecame(line)
-        .then((result) => this.#save(judged(line, result)))
+        .then(async (result) => await this.#save(judged(line, result)))
         .catch((error: unknown) =>
           this.#failed({ event: "batch_line_left", batch: line.batchId, line: line.n }, error),
         );
@@ -311,8 +319,16 @@ export class BatchRuns {
     this.#unknown = unknown;
   }
 
-  #save(end: LineEnd): void {
-    this.#ends.add(end);
+  /** Returns when a large answer is stored, so that its memory counts until then; small ones are stored together. */
+  async #save(end: LineEnd): Promise<void> {
+    const { batchId: batch, n: line } = end;
+    try {
+      this.#ends.add(await this.#answers.apart(end));
+    } catch (error) {
+      // who takes the batch over asks again
+      this.#failed({ event: "batch_line_left", batch, line }, error);
+      return;
+    }
     if (!this.#saving) void this.#saveAll();
   }
 

@@ -5,7 +5,7 @@ import { type Batch, batchFilterSchema } from "../../shared/schema/batch.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import type { Page, VerbContext, Written } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, toPage } from "../kernel/paging.ts";
+import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, readPage } from "../kernel/paging.ts";
 import { parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { batchRecord, rowIdOf, tenantName } from "./batch-record.ts";
@@ -17,26 +17,30 @@ export async function listBatches(ctx: VerbContext, query: unknown): Promise<Pag
   const { tenant_id, status, key_id, q } = filter;
   const id = q === undefined ? undefined : rowIdOf("batch", q.trim());
   if (id === null) return { rows: [], next: null };
-  const { where, orderBy } =
-    tenant_id === undefined
-      ? { where: beforeCreated(batches, page), orderBy: byNewest(batches) }
-      : newestWithin(batches.tenant_id, tenant_id, batches, page);
-  const rows = await withDatabaseErrors(async () =>
-    ctx.db
-      .select({ ...getTableColumns(batches), tenant_name: tenantName, micros: createdMicros(batches.created_at) })
-      .from(batches)
-      .where(
-        and(
-          where,
-          status === undefined ? undefined : eq(batches.status, status),
-          key_id === undefined ? undefined : eq(batches.key_id, key_id),
-          id === undefined ? undefined : eq(batches.id, id),
-        ),
-      )
-      .orderBy(...orderBy)
-      .limit(page.limit + 1),
+  return await readPage(
+    page,
+    (part) => {
+      const { where, orderBy } =
+        tenant_id === undefined
+          ? { where: beforeCreated(batches, part), orderBy: byNewest(batches) }
+          : newestWithin(batches.tenant_id, tenant_id, batches, part);
+      return ctx.db
+        .select({ ...getTableColumns(batches), tenant_name: tenantName, micros: createdMicros(batches.created_at) })
+        .from(batches)
+        .where(
+          and(
+            where,
+            status === undefined ? undefined : eq(batches.status, status),
+            key_id === undefined ? undefined : eq(batches.key_id, key_id),
+            id === undefined ? undefined : eq(batches.id, id),
+          ),
+        )
+        .orderBy(...orderBy)
+        .limit(part.limit);
+    },
+    (row) => [row.micros, row.id],
+    batchRecord,
   );
-  return toPage(rows, page, (row) => [row.micros, row.id], batchRecord);
 }
 
 /** Throws 404. */

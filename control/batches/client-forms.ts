@@ -1,10 +1,9 @@
 /** Files and batches as OpenAI's clients know them (docs/rules/batches.md#routes). */
-import { faultsOf, publicId } from "./batch-record.ts";
+import { faultsOf, publicId, resultFilesOf } from "./batch-record.ts";
 import type { BatchRow, FileRow } from "./tables.ts";
 
 const secs = (time: Date): number => Math.floor(time.getTime() / 1000);
 const secsOrNull = (time: Date | null): number | null => time && secs(time);
-const fileIdOrNull = (id: string | null): string | null => id && publicId("file", id);
 
 export function fileForm(row: FileRow) {
   return {
@@ -31,9 +30,7 @@ export function batchForm(row: BatchRow) {
     input_file_id: publicId("file", row.input_file_id),
     completion_window: "24h",
     status: row.status,
-    // they are not whole before
-    output_file_id: row.ended_at && fileIdOrNull(row.output_file_id),
-    error_file_id: row.ended_at && fileIdOrNull(row.error_file_id),
+    ...resultFilesOf(row),
     created_at: secs(row.created_at),
     in_progress_at: secsOrNull(row.in_progress_at),
     expires_at: secs(row.expires_at),

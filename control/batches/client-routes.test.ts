@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
+import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Batch } from "../../shared/schema/batch.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
 import { INTERNAL_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
@@ -13,13 +15,13 @@ beforeAll(async () => {
 });
 afterAll(async () => await control.close());
 
-async function callsOf() {
-  const made = await control.request("POST", "/api/v1/tenants", { name: `of-calls-${randomUUID()}` });
-  const { id } = (await made.json()) as Tenant;
+const newTenant = async () => await control.must<Tenant>("POST", "/tenants", { name: `of-calls-${randomUUID()}` });
+
+async function callsOf(caller?: { readonly tenantId: string; readonly keyId: string }) {
   const headers = {
     authorization: `Bearer ${INTERNAL_TOKEN}`,
-    [CALLER_HEADERS.tenant]: id,
-    [CALLER_HEADERS.key]: randomUUID(),
+    [CALLER_HEADERS.tenant]: caller?.tenantId ?? (await newTenant()).id,
+    [CALLER_HEADERS.key]: caller?.keyId ?? randomUUID(),
   };
   return async (path: string, init: RequestInit = {}, more: Readonly<Record<string, string>> = {}) =>
     await control.app.request(`${CLIENT_PATHS}${path}`, { ...init, headers: { ...headers, ...more } });
@@ -101,4 +103,25 @@ it("unknown fields are thrown away unread, and a form has a bounded number of pa
   };
   expect(await upload(2, 100_000)).toMatchObject({ status: 200, body: { object: "file", bytes: 3 } });
   expect(await upload(40, 10)).toMatchObject({ status: 400, body: { error: { param: "file" } } });
+});
+
+it("a batch that the console makes keeps its key until it expires, and no other key", async () => {
+  const tenantId = (await newTenant()).id;
+  const ownKey = await control.must<CreatedKey>("POST", `/tenants/${tenantId}/keys`, { name: "own" });
+  const consoleKey = await control.must<CreatedKey>("POST", `/tenants/${tenantId}/console-key`);
+  for (const { key } of [ownKey, consoleKey]) {
+    const call = await callsOf({ tenantId, keyId: key.id });
+    const form = new FormData();
+    form.append("purpose", "batch");
+    form.append("file", new Blob(["{}\n"]), "a.jsonl");
+    const file = (await (await call("/v1/files", { method: "POST", body: form })).json()) as { id: string };
+    const body = { input_file_id: file.id, endpoint: "/v1/embeddings", completion_window: "24h" };
+    await call("/v1/batches", { method: "POST", body: JSON.stringify(body) }, { "content-type": "application/json" });
+  }
+  const made = await control.must<readonly Batch[]>("GET", `/batches?tenant_id=${tenantId}`);
+  const ends = async (id: string) => (await control.must<ApiKey>("GET", `/keys/${id}`)).expires_at;
+  expect({ own: await ends(ownKey.key.id), console: await ends(consoleKey.key.id) }).toEqual({
+    own: null,
+    console: made.find(({ key_id }) => key_id === consoleKey.key.id)?.expires_at,
+  });
 });

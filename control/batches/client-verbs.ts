@@ -7,6 +7,7 @@ import type { createBatchSchema } from "../../shared/schema/batch.ts";
 import type { Transaction } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { keepConsoleKey } from "../kernel/keep-console-key.ts";
 import { fieldError } from "../kernel/parse.ts";
 import { rowIdOf } from "./batch-record.ts";
 import { checkQuota } from "./files/file-store.ts";
@@ -107,6 +108,8 @@ export async function createBatch(
   const file = await ownFile(caller, input_file_id);
   if (file.purpose !== "batch") throw fieldError("input_file_id", "must be a file with the purpose batch");
   const now = ctx.now();
+  const expiresAt = new Date(now.getTime() + WINDOW_MS);
+  await keepConsoleKey(ctx, keyId, expiresAt);
   return await ctx.db.transaction(async (tx) => {
     // one after the other: what they count is what the next one adds to
     await tx.select({ id: tenants.id }).from(tenants).where(eq(tenants.id, tenantId)).for("no key update");
@@ -122,7 +125,7 @@ export async function createBatch(
         input_file_id: file.id,
         status: "validating",
         metadata: metadata ?? null,
-        expires_at: new Date(now.getTime() + WINDOW_MS),
+        expires_at: expiresAt,
         created_at: now,
         updated_at: now,
       })

@@ -2,16 +2,30 @@
 import { randomUUID } from "node:crypto";
 import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";
+import { inOneLine } from "./answer-text.ts";
 import { publicId } from "./batch-record.ts";
 import type { FileStore } from "./files/contents.ts";
-import { addResults, stageResults } from "./files/file-store.ts";
+import { addResults, type ResultPart, stageResults } from "./files/file-store.ts";
 import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const ROWS_AT_ONCE = 100;
-/** Answers of lines that are read at once; one that is larger is read alone. */
-const PART_MAX_BYTES = 8 * 1024 * 1024;
+/** Of the answers in a part, one of any size: the embedded database runs nothing else while it takes a part. */
+const PART_MAX_BYTES = 1024 * 1024;
+/** Then the database takes only the names of objects, and fewer of these are small. */
+const BUCKET_PART_MAX_BYTES = 8 * PART_MAX_BYTES;
 
-type LineRow = typeof batchLines.$inferSelect;
+/** What is read of a line. */
+const RESULT = {
+  batch_id: batchLines.batch_id,
+  n: batchLines.n,
+  custom_id: batchLines.custom_id,
+  state: batchLines.state,
+  request_id: batchLines.request_id,
+  status: batchLines.status,
+  answer: batchLines.answer,
+  answer_file_id: batchLines.answer_file_id,
+};
+type LineRow = Pick<typeof batchLines.$inferSelect, keyof typeof RESULT>;
 
 /** What is said of lines that never ran. */
 const NOT_RUN = {
@@ -79,16 +93,17 @@ async function writePart(
   { field, suffix, states }: Results,
   notRun: keyof typeof NOT_RUN,
 ): Promise<boolean> {
-  const { db } = store;
+  const { db, bucket } = store;
   const mine = eq(batches.id, batch.id);
   const left = and(eq(batchLines.batch_id, batch.id), inArray(batchLines.state, [...states]));
   const [known] = await db.select({ file: batches[field] }).from(batches).where(mine);
-  const last = await lastOfPart(db, left);
+  const last = await lastOfPart(db, left, bucket === null ? PART_MAX_BYTES : BUCKET_PART_MAX_BYTES);
   if (known === undefined || last === null) return false;
   const part = and(left, lte(batchLines.n, last));
-  const rows = await db.select().from(batchLines).where(part).orderBy(asc(batchLines.n));
+  const rows = await db.select(RESULT).from(batchLines).where(part).orderBy(asc(batchLines.n));
   const id = known.file ?? randomUUID();
   const filename = `${publicId("batch", batch.id)}_${suffix}.jsonl`;
+  const answers = rows.flatMap(({ answer_file_id: file }) => file ?? []);
   const pieces = await stageResults(store, id, linesOfResults(rows, notRun));
   return await db.transaction(async (tx) => {
     const [locked] = await tx.select({ file: batches[field] }).from(batches).where(mine).for("update");
@@ -99,28 +114,34 @@ async function writePart(
     const named = { [field]: id };
     await tx.update(batches).set(named).where(mine);
     await tx.delete(batchLines).where(part);
+    await tx.delete(files).where(inArray(files.id, answers));
     return true;
   });
 }
 
 /** The last line of the next part; null: no line is left. The sizes are read without the answers. */
-async function lastOfPart(db: Database, left: SQL | undefined): Promise<number | null> {
+async function lastOfPart(db: Database, left: SQL | undefined, mostBytes: number): Promise<number | null> {
   const sizes = await db
-    .select({ n: batchLines.n, bytes: sql<number>`coalesce(octet_length(${batchLines.answer}), 0)` })
+    .select({
+      n: batchLines.n,
+      bytes: sql<number>`coalesce(${files.bytes}::int, octet_length(${batchLines.answer}), 0)`,
+    })
     .from(batchLines)
+    .leftJoin(files, eq(files.id, batchLines.answer_file_id))
     .where(left)
     .orderBy(asc(batchLines.n))
     .limit(ROWS_AT_ONCE);
   let bytes = 0;
   const above = sizes.findIndex((line) => {
     bytes += line.bytes;
-    return bytes > PART_MAX_BYTES;
+    return bytes > mostBytes;
   });
   return sizes.at(above === -1 ? -1 : Math.max(0, above - 1))?.n ?? null;
 }
 
-async function* linesOfResults(rows: readonly LineRow[], notRun: keyof typeof NOT_RUN): AsyncGenerator<Uint8Array> {
-  for (const row of rows) yield Buffer.from(`${resultLine(row, notRun)}\n`);
+async function* linesOfResults(rows: readonly LineRow[], notRun: keyof typeof NOT_RUN): AsyncGenerator<ResultPart> {
+  for (const row of rows)
+    for (const part of resultLine(row, notRun)) yield typeof part === "string" ? Buffer.from(part) : part;
 }
 
 async function openLines(db: Database, id: string): Promise<{ readonly sent: number; readonly waiting: number }> {
@@ -134,22 +155,14 @@ async function openLines(db: Database, id: string): Promise<{ readonly sent: num
   return row ?? { sent: 0, waiting: 0 };
 }
 
-function resultLine(row: LineRow, notRun: keyof typeof NOT_RUN): string {
-  const { request_id: requestId } = row;
+function* resultLine(row: LineRow, notRun: keyof typeof NOT_RUN): Generator<string | ResultPart> {
+  const { request_id: requestId, status, answer, answer_file_id: file } = row;
   const name = `batch_req_${(requestId ?? `${row.batch_id}${row.n}`).replaceAll("-", "")}`;
-  const id = `"id":"${name}","custom_id":${JSON.stringify(row.custom_id)}`;
-  if (row.status === null || row.answer === null || row.state === "waiting")
-    return `{${id},"response":null,"error":${JSON.stringify(NOT_RUN[notRun])}}`;
-  const response = `{"status_code":${row.status},"request_id":"${requestId}","body":${inOneLine(row.answer)}}`;
-  return `{${id},"response":${response},"error":null}`;
-}
-
-/** The answer as JSON without line breaks; in JSON they are only between values. */
-function inOneLine(answer: string): string {
-  try {
-    JSON.parse(answer);
-    return answer.replace(/[\r\n]+/g, " ");
-  } catch {
-    return JSON.stringify(answer);
-  }
+  yield `{"id":"${name}","custom_id":${JSON.stringify(row.custom_id)},"response":`;
+  if (status === null || row.state === "waiting" || (answer === null && file === null))
+    return yield `null,"error":${JSON.stringify(NOT_RUN[notRun])}}\n`;
+  yield `{"status_code":${status},"request_id":"${requestId}","body":`;
+  if (file !== null) yield { answer: file };
+  else if (answer !== null) yield inOneLine(answer);
+  yield `},"error":null}\n`;
 }

@@ -67,26 +67,17 @@ it("takes no more lines than asked for, and ends each once", async () => {
   expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe(null);
 });
 
-it("stores small answers with the oldest one, which may be large, before other large ones", async () => {
-  const { db, batch } = await batchOf("in_progress");
-  const lines = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, upTo(4));
-  const large = JSON.stringify("\\\u0000".repeat(200_000));
-  const ends = lines.map((line, at) => ({
-    ...line,
-    state: "completed" as const,
-    status: 200,
-    answer: at < 2 ? large : `{"at":${at}}`,
-  }));
-  const first = nextEnds(ends);
-  const stored = await endLines(db, first);
-  const rows = await db.select().from(batchLines).where(eq(batchLines.batch_id, batch.id));
-  const answers = new Map(rows.map(({ n, answer }) => [n, answer]));
-  expect({ of: first.map(({ n }) => n), stored, answers: [1, 2, 3, 4].map((n) => answers.get(n)) }).toEqual({
-    of: [1, 3, 4],
-    stored: 3,
-    answers: [large, null, '{"at":2}', '{"at":3}'],
-  });
-  expect(nextEnds([])).toEqual([]);
+it("stores the oldest together, as many as one statement takes", () => {
+  const line = { batchId: "b", tries: 1, requestId: "r", cell: "eu", state: "completed", status: 200 } as const;
+  const ends = (chars: number, count: number) =>
+    Array.from({ length: count }, (_, at) => ({ ...line, n: at, answer: "x".repeat(chars) }));
+  const next = (...all: Parameters<typeof nextEnds>) => nextEnds(...all).map(({ n }) => n);
+  expect({
+    many: next(ends(10, 200)).length,
+    large: next(ends(60_000, 20)),
+    any: next(ends(600_000, 2)),
+    none: next([]),
+  }).toEqual({ many: 100, large: [0, 1, 2, 3, 4, 5, 6, 7], any: [0], none: [] });
 });
 
 it("takes as many lines as fit, and one of any size", async () => {
@@ -116,10 +107,10 @@ it("a cancelled batch keeps what has run, and says of every other line that it d
   expect(await shown.json()).toMatchObject({ status: "cancelled", lines_completed: 1, lines_failed: LINES - 1 });
 });
 
-it("results are written in parts of at most 8 MiB, and a restart writes only the rest", async () => {
+it("results are written in parts of at most 1 MiB, and a restart writes only the rest", async () => {
   const { db, batch } = await batchOf("in_progress", -1);
   const lines = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, upTo(5));
-  const answer = JSON.stringify("x".repeat(3 * 1024 * 1024));
+  const answer = JSON.stringify("x".repeat(400 * 1024));
   for (const line of lines) await endLines(db, [{ ...line, state: "completed", status: 200, answer }]);
   let parts = 0;
   expect(await finishBatch({ db, bucket: null }, batch, new Date(), () => ++parts < 2)).toBe(null);

@@ -16,11 +16,13 @@ export interface LineEnd extends SentLine {
   readonly state: "waiting" | "completed" | "failed";
   readonly status: number | null;
   readonly answer: string | null;
+  /** Where the answer is that is not in `answer`. */
+  readonly answerFileId?: string | null;
 }
 
 const ENDS_AT_ONCE = 100;
-/** Of an answer that waits for none that is larger. */
-const SMALL_ANSWER_CHARS = 40_000;
+/** Of the answers that one statement stores, one of any size. */
+const ENDS_AT_ONCE_CHARS = 512 * 1024;
 
 interface RawLine {
   readonly batch_id: string;
@@ -92,23 +94,22 @@ export async function sentLines(db: Database): Promise<readonly ClaimedLine[]> {
   return left.map(lineOf);
 }
 
-/** Those that are stored next: the oldest, and small ones behind it, so that these do not wait for all large ones before them. */
+/** Those that are stored next, the oldest first. */
 export function nextEnds(waiting: Iterable<LineEnd>): readonly LineEnd[] {
-  const [oldest, ...others] = waiting;
-  const small = others.filter(({ answer }) => (answer?.length ?? 0) <= SMALL_ANSWER_CHARS);
-  return oldest === undefined ? [] : [oldest, ...small.slice(0, ENDS_AT_ONCE - 1)];
+  const next: LineEnd[] = [];
+  let chars = 0;
+  for (const end of waiting) {
+    chars += end.answer?.length ?? 0;
+    if (next.length === ENDS_AT_ONCE || (next.length > 0 && chars > ENDS_AT_ONCE_CHARS)) break;
+    next.push(end);
+  }
+  return next;
 }
 
-/**
- * Stores what lines came to, with the counts of their batches. Returns the lines whose request was still the newest. Only the first
- * may have a large answer.
- */
+/** Stores what lines came to, with the counts of their batches. Returns how many had a request that was still the newest. */
 export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<number> {
-  const [first, ...others] = ends;
-  if (first === undefined) return 0;
-  // not within the JSON, which the database would have to read for a large answer
   const given = JSON.stringify(
-    [{ ...first, answer: null }, ...others].map(({ batchId, n, tries, requestId, state, status, answer }) => ({
+    ends.map(({ batchId, n, tries, requestId, state, status, answer, answerFileId }) => ({
       batch_id: batchId,
       n,
       tries,
@@ -116,17 +117,17 @@ export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<
       state,
       status,
       answer,
+      answer_file_id: answerFileId,
     })),
   );
   const ended = await rowsOf<{ n: number }>(
     db.execute(sql`
       WITH given AS (
-        SELECT * FROM jsonb_to_recordset(${given}::jsonb)
-          AS g(batch_id uuid, n integer, tries integer, request_id uuid, state text, status integer, answer text)
+        SELECT * FROM jsonb_to_recordset(${given}::jsonb) AS g(batch_id uuid, n integer, tries integer, request_id uuid,
+          state text, status integer, answer text, answer_file_id uuid)
       ), ended AS (
-        UPDATE batch_lines l SET state = g.state, tries = g.tries, status = g.status,
-          answer = CASE WHEN g.request_id = ${first.requestId}::uuid THEN ${first.answer}::text ELSE g.answer END,
-          body = CASE WHEN g.state = 'waiting' THEN l.body ELSE '' END
+        UPDATE batch_lines l SET state = g.state, tries = g.tries, status = g.status, answer = g.answer,
+          answer_file_id = g.answer_file_id, body = CASE WHEN g.state = 'waiting' THEN l.body ELSE '' END
         FROM given g
         WHERE l.batch_id = g.batch_id AND l.n = g.n AND l.request_id = g.request_id AND l.state = 'sent'
         RETURNING l.batch_id, l.n, l.state

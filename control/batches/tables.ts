@@ -13,6 +13,8 @@ export const files = pgTable("files", {
   bytes: bigint("bytes", { mode: "number" }).notNull().default(0),
   /** False while it is uploaded: nobody sees it, and its bytes count. */
   complete: boolean("complete").notNull().default(false),
+  /** The batch, of the answer to one of its lines: it counts for no number of files. */
+  answer_of: uuid("answer_of"),
   /** Null: it stays until it is deleted. */
   expires_at: instant("expires_at"),
   created_at: instant("created_at").notNull().default(NOW),
@@ -68,7 +70,9 @@ export const batchLines = pgTable(
     request_id: uuid("request_id"),
     cell: text("cell").notNull().default(""),
     status: integer("status"),
+    /** Null in a line that has ended: it is in a file. */
     answer: text("answer"),
+    answer_file_id: uuid("answer_file_id"),
   },
   (table) => [primaryKey({ columns: [table.batch_id, table.n] })],
 );

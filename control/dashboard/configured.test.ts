@@ -32,3 +32,10 @@ it("says that there are deployments once a scheduler or a spec is set, to admins
   testing.management = async () => await Promise.reject(new Error("gone"));
   expect(await hasDeployments(admin)).toBe(true);
 });
+
+it("answers the session of an admin while the Management API does not answer", async () => {
+  const { promise: never } = Promise.withResolvers<Response>();
+  const admin = await testing.admin();
+  testing.management = async () => await never;
+  expect(await hasDeployments(admin)).toBe(true);
+});

@@ -167,6 +167,9 @@ describe("the relay", () => {
       "/v1/chat\\..\\embeddings",
       "/v1/embeddings",
       "/v1/models/m",
+      "/v1/batches/",
+      `/v1/batches/batch_${"0".repeat(32)}`,
+      `/v1/batches/batch_${"0".repeat(32)}/cancel/`,
       "/v1/responses",
       "/mcp/server",
       "/http://evil.example/v1/chat/completions",
@@ -186,6 +189,9 @@ describe("the relay", () => {
       ["POST", "/api/relay/v1/models"],
       ["PUT", CHAT],
       ["DELETE", CHAT],
+      ["GET", "/api/relay/v1/batches"],
+      ["DELETE", `/api/relay/v1/files/file-${"0".repeat(32)}`],
+      ["GET", "/api/relay/v1/files/file-1/content"],
       ["HEAD", "/api/relay/v1/models"],
     ] as const) {
       const answer = await rawRequest(dashboard.address, { method, path, headers: headers() });

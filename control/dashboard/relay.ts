@@ -1,9 +1,10 @@
 /**
- * The data plane for a browser (docs/rules/console.md#relay): chat completions, messages and the list of models, at the one address
- * that the console is configured with, with a key that the person has pasted or with one of the console's own. Nothing of a
+ * The data plane for a browser (docs/rules/console.md#relay): chat completions, messages, the list of models, files and batches, at
+ * the one address that the console is configured with, with a key that the person has pasted or with one of the console's own. Nothing of a
  * request chooses where it goes. Bytes pass as they come, both ways, and neither they nor a key are kept or logged.
  */
 import { Agent, fetch } from "undici";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -14,7 +15,12 @@ import type { OpenCalls } from "./open-calls.ts";
 import { passedOn } from "./passed-on.ts";
 
 /** Every request that is passed on: its method and path below /api/relay. */
-const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/completions", "POST /v1/messages"]);
+const ROUTES: readonly RegExp[] = [
+  /^GET \/v1\/(models|files)$/,
+  /^POST \/v1\/(chat\/completions|messages|files|batches)$/,
+  /^GET \/v1\/files\/file-[0-9a-f]{32}\/content$/,
+  /^POST \/v1\/batches\/batch_[0-9a-f]{32}\/cancel$/,
+];
 
 /** What is passed on of a request, and of an answer. */
 const REQUEST_HEADERS = ["accept", "authorization", "content-type"];
@@ -40,6 +46,8 @@ const ANSWER_TYPE = /^(application\/json|text\/event-stream)\s*(;|$)/i;
 
 /** The largest body of a request; what the data plane takes unless it is configured otherwise. */
 const BODY_MAX_BYTES = 32 * 1024 * 1024;
+/** A file with the form around it. */
+const UPLOAD_MAX_BYTES = LIMITS.fileBytes + 65_536;
 
 /** Nobody reads this status. */
 const CLIENT_GONE = 499;
@@ -79,7 +87,7 @@ export class Relay {
    * when the data plane does not answer, and what {@link ConsoleKeys.keyOf} throws for a request without a key.
    */
   async answer(request: Request, path: string, caller: RelayCaller): Promise<Response> {
-    if (!ROUTES.has(`${request.method} ${path}`)) throw new GatewayError("not_found");
+    if (!ROUTES.some((route) => route.test(`${request.method} ${path}`))) throw new GatewayError("not_found");
     const onOver = this.#options.open.begin(caller.user.id);
     // An answer that nobody begins to read is neither read to its end nor cancelled.
     request.signal.addEventListener("abort", onOver, { once: true });
@@ -100,7 +108,8 @@ export class Relay {
     { caller, onOver }: { readonly caller: RelayCaller; readonly onOver: () => void },
   ): Promise<Response> {
     const { method } = request;
-    const body = method === "POST" && request.body !== null ? new BoundedBody(request) : null;
+    const maxBytes = path === "/v1/files" ? UPLOAD_MAX_BYTES : BODY_MAX_BYTES;
+    const body = method === "POST" && request.body !== null ? new BoundedBody(request, maxBytes) : null;
     const headers: Record<string, string> = { "accept-encoding": "identity" };
     for (const name of REQUEST_HEADERS) {
       const value = request.headers.get(name);
@@ -164,11 +173,12 @@ class BoundedBody {
   isTooLarge = false;
   readonly stream: ReadableStream<Uint8Array>;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  #leftBytes = BODY_MAX_BYTES;
+  #leftBytes: number;
 
   /** Throws GatewayError 413 for a body that says that it is larger. */
-  constructor({ headers, body }: Request) {
-    if (Number(headers.get("content-length") ?? 0) > BODY_MAX_BYTES) throw new GatewayError("request_too_large");
+  constructor({ headers, body }: Request, maxBytes: number) {
+    this.#leftBytes = maxBytes;
+    if (Number(headers.get("content-length") ?? 0) > maxBytes) throw new GatewayError("request_too_large");
     const reader = (body as ReadableStream<Uint8Array>).getReader();
     this.#reader = reader;
     this.stream = new ReadableStream<Uint8Array>(

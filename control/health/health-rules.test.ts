@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MODEL_TYPES } from "../../shared/fields/model-fields.ts";
+import { durationText } from "../../shared/time/duration-text.ts";
 import {
   type CatalogListing,
   isRetryable,
@@ -18,7 +19,7 @@ import { excerptOf } from "./excerpt.ts";
 import { findingOf, findingOfEndpoints } from "./finding.ts";
 import type { HealthOutcome } from "./health-state.ts";
 import { modelTypeOf, probeCall, silentAudio } from "./probe-calls.ts";
-import { durationText, nextCheckMs } from "./schedule.ts";
+import { nextCheckMs } from "./schedule.ts";
 
 describe("an answer", () => {
   it.each<[number, HealthOutcome | "catalog"]>([
@@ -159,7 +160,7 @@ describe("the next check", () => {
   });
 
   it("has its duration in words", () => {
-    const texts = [0, 45_000, 60_000, 3_599_000, 3_600_000, 11_100_000, 187_200_000].map(durationText);
-    expect(texts).toEqual(["0 s", "45 s", "1 min", "59 min", "1 h 0 min", "3 h 5 min", "2 d 4 h"]);
+    const texts = [0, 45_000, 60_000, 333_000, 3_599_000, 3_600_000, 11_100_000, 187_200_000].map(durationText);
+    expect(texts).toEqual(["0 s", "45 s", "1 min", "5 min 33 s", "59 min 59 s", "1 h 0 min", "3 h 5 min", "2 d 4 h"]);
   });
 });

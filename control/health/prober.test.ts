@@ -88,7 +88,9 @@ describe("a model that is checked", () => {
     expect(down?.detail).toBe(
       `${model.model_name}: 2 consecutive failures, last: http 401: the credential is rejected`,
     );
-    expect(recovery?.detail).toMatch(new RegExp(`^${model.model_name} is healthy again after (\\d h )?\\d+ min$`));
+    expect(recovery?.detail).toMatch(
+      new RegExp(`^${model.model_name} is healthy again after (\\d h )?\\d+ min( \\d+ s)?$`),
+    );
   };
 
   it("that goes down is reported once, within two intervals, and its recovery once, within one", async () => {

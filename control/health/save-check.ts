@@ -6,6 +6,7 @@
  */
 import { eq } from "drizzle-orm";
 import { issues } from "../../shared/alerts.ts";
+import { durationText } from "../../shared/time/duration-text.ts";
 import type { Transaction } from "../db/connect.ts";
 import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
 import { type HealthRow, type ModelRow, modelHealth, modelHealthChecks, models } from "../db/schema/models.ts";
@@ -17,7 +18,7 @@ import { type CheckPlan, type CheckTrigger, findingWithoutProbe } from "./check-
 import type { Finding } from "./finding.ts";
 import { columnsOf, lastCheckColumns, stateOf, voidsEarlierEvidence } from "./health-columns.ts";
 import { type HealthRules, nextHealth } from "./health-state.ts";
-import { durationText, nextCheckMs } from "./schedule.ts";
+import { nextCheckMs } from "./schedule.ts";
 
 interface CheckResult {
   readonly model: Finding;

@@ -13,14 +13,3 @@ export function nextCheckMs(nowMs: number, intervalSecs: number, fraction: numbe
   const jitterSecs = Math.min(Math.max(intervalSecs / 10, JITTER_MIN_SECS), JITTER_MAX_SECS);
   return nowMs + Math.round((Math.min(intervalSecs, INTERVAL_MAX_SECS) + fraction * jitterSecs) * 1000);
 }
-
-/** A duration in words for a message: `45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. */
-export function durationText(ms: number): string {
-  const secs = Math.max(0, Math.round(ms / 1000));
-  if (secs < 60) return `${secs} s`;
-  const minutes = Math.floor(secs / 60);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 24) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}

@@ -3,13 +3,17 @@
  * where to continue, not how many rows to skip, so that page 1,000 costs as much as page 1.
  */
 
-import { asc, desc, type SQL, sql } from "drizzle-orm";
+import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { asc, desc, gt, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { isStorable } from "../../shared/schema/common.ts";
 import type { Page } from "./context.ts";
+import { withDatabaseErrors } from "./database-errors.ts";
 import { errorDetailsOf, fieldError, fieldErrors, parse, UUID } from "./parse.ts";
+import { WaitingLine } from "./waiting-line.ts";
 
 const DEFAULT_LIMIT = LIMITS.listRows;
 const MAX_LIMIT = LIMITS.listRowsMost;
@@ -89,6 +93,14 @@ export function newestWithin(
   return { where, orderBy: [desc(group), ...byNewest(columns)] };
 }
 
+/** Rows after a name, in the order of names. Throws 400. */
+export function afterName(column: PgColumn, { after }: PageQuery): SQL | undefined {
+  if (after === null) return undefined;
+  const [name] = after;
+  if (name === undefined) throw badCursor();
+  return gt(column, name);
+}
+
 function lastCreated(page: PageQuery): { readonly time: SQL; readonly id: string } | null {
   if (page.after === null) return null;
   const [at, id] = page.after;
@@ -106,29 +118,54 @@ export const byNewest = (columns: Created): SQL[] => [desc(columns.created_at), 
 export const createdMicros = (column: PgColumn): SQL<string> =>
   sql<string>`((extract(epoch from ${column}) * 1000000)::bigint)::text`;
 
+/** Rows that are read first, when nobody knows yet how large they are. */
+const FIRST_ROWS = 5;
+/** Any may be larger than all before it. */
+const MOST_ROWS = 50;
+/** The bytes for which a part has rows, by those before. */
+const PART_BYTES = LIMITS.listBytes / 8;
+/** A page of more bytes than this is large. */
+const LARGE_BYTES = LIMITS.listBytes / 16;
+/** Large pages are read one at a time, in all of this process. */
+const largePages = new WaitingLine(1);
+
 /**
- * Removes the rows too many, by their number and by the bytes of their records, and makes the cursor of the next page from the last
- * row that stays. One row always stays.
+ * One page, read a part at a time: `read` gives the next rows of the list behind `after`, at most `limit`. A part has as many as are
+ * likely to fit into its bytes, by those before it. Large pages take turns, with pauses as long as their parts took, so
+ * that they leave half of the thread to others. A page has at least one row. Throws 503, and what `read` throws.
  */
-export function toPage<Row, T>(
-  rows: readonly Row[],
+export async function readPage<Row, T>(
   page: PageQuery,
+  read: (part: PageQuery) => PromiseLike<readonly Row[]>,
   sortKey: (row: Row) => readonly string[],
   toRecord: (row: Row) => T,
-): Page<T> {
-  const records: T[] = [];
+): Promise<Page<T>> {
+  const rows: T[] = [];
   let bytes = 0;
-  for (const row of rows.slice(0, page.limit)) {
-    const record = toRecord(row);
-    bytes += Buffer.byteLength(JSON.stringify(record));
-    if (bytes > LIMITS.listBytes && records.length > 0) break;
-    records.push(record);
+  let { after } = page;
+  let size = FIRST_ROWS;
+  for (;;) {
+    const end = bytes > LARGE_BYTES ? await largePages.begin() : null;
+    try {
+      const beganMs = performance.now();
+      const limit = Math.min(size, page.limit + 1 - rows.length);
+      const found = await withDatabaseErrors(async () => await read({ limit, after }));
+      for (const row of found) {
+        const record = toRecord(row);
+        bytes += Buffer.byteLength(JSON.stringify(record));
+        const isFull = rows.length === page.limit || (bytes > LIMITS.listBytes && rows.length > 0);
+        if (isFull) return { rows, next: after === null ? null : writeCursor(after) };
+        rows.push(record);
+        after = sortKey(row);
+      }
+      if (found.length < limit) return { rows, next: null };
+      const fitting = (Math.min(PART_BYTES, LIMITS.listBytes - bytes) / bytes) * rows.length;
+      size = Math.min(MOST_ROWS, Math.max(1, Math.floor(fitting)));
+      if (end !== null) await sleep(performance.now() - beganMs);
+    } finally {
+      end?.();
+    }
   }
-  const last = rows[records.length - 1];
-  return {
-    rows: records,
-    next: rows.length > records.length && last !== undefined ? writeCursor(sortKey(last)) : null,
-  };
 }
 
 function writeCursor(parts: readonly string[]): string {

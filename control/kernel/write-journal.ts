@@ -82,6 +82,11 @@ export class WriteJournal {
     this.hot.push({ hotKey: "", item: { kind: "tenant", id: tenantId, rev: this.rev } });
   }
 
+  /** What was captured of a tenant's calls goes (docs/rules/capture.md#end). */
+  capturesRemoved(tenantId: string): void {
+    this.hot.push({ hotKey: storeKeys.captures(tenantId), item: null });
+  }
+
   /** The key copies of a tenant that is about to be removed. */
   keysRemoved(keys: readonly KeyHashes[]): void {
     for (const key of keys) this.keyChanged(key);

@@ -6,8 +6,7 @@ import { and, getTableColumns, not, sql } from "drizzle-orm";
 import { allKeysFilterSchema, type ListedKey } from "../../shared/schema/api-key.ts";
 import { apiKeys, tenants } from "../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../kernel/context.ts";
-import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, toPage } from "../kernel/paging.ts";
+import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, readPage } from "../kernel/paging.ts";
 import { containing } from "../kernel/search.ts";
 import { keyRecord } from "./key-record.ts";
 
@@ -19,32 +18,31 @@ const ofTenant = <T extends string>(column: typeof tenants.name | typeof tenants
 export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Page<ListedKey>> {
   const { page, filter } = parseFiltered(allKeysFilterSchema, query);
   const { tenant_id, disabled, q } = filter;
-  const { where, orderBy } =
-    tenant_id === undefined
-      ? { where: beforeCreated(apiKeys, page), orderBy: byNewest(apiKeys) }
-      : newestWithin(apiKeys.tenant_id, tenant_id, apiKeys, page);
-  const rows = await withDatabaseErrors(async () =>
-    ctx.db
-      .select({
-        ...getTableColumns(apiKeys),
-        tenant_name: ofTenant(tenants.name),
-        tenant_status: ofTenant<ListedKey["tenant_status"]>(tenants.status),
-        micros: createdMicros(apiKeys.created_at),
-      })
-      .from(apiKeys)
-      .where(
-        and(
-          where,
-          disabled === undefined ? undefined : disabled === "true" ? sql`${apiKeys.disabled}` : not(apiKeys.disabled),
-          containing(q, [apiKeys.name, apiKeys.key_prefix]),
-        ),
-      )
-      .orderBy(...orderBy)
-      .limit(page.limit + 1),
-  );
-  return toPage(
-    rows,
+  return await readPage(
     page,
+    (part) => {
+      const { where, orderBy } =
+        tenant_id === undefined
+          ? { where: beforeCreated(apiKeys, part), orderBy: byNewest(apiKeys) }
+          : newestWithin(apiKeys.tenant_id, tenant_id, apiKeys, part);
+      return ctx.db
+        .select({
+          ...getTableColumns(apiKeys),
+          tenant_name: ofTenant(tenants.name),
+          tenant_status: ofTenant<ListedKey["tenant_status"]>(tenants.status),
+          micros: createdMicros(apiKeys.created_at),
+        })
+        .from(apiKeys)
+        .where(
+          and(
+            where,
+            disabled === undefined ? undefined : disabled === "true" ? sql`${apiKeys.disabled}` : not(apiKeys.disabled),
+            containing(q, [apiKeys.name, apiKeys.key_prefix]),
+          ),
+        )
+        .orderBy(...orderBy)
+        .limit(part.limit);
+    },
     (row) => [row.micros, row.id],
     (row) => ({ ...keyRecord(row), tenant_name: row.tenant_name, tenant_status: row.tenant_status }),
   );

@@ -5,8 +5,7 @@ import { and, eq, getTableColumns } from "drizzle-orm";
 import type { ApiKey } from "../../shared/schema/api-key.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../kernel/context.ts";
-import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../kernel/paging.ts";
+import { afterCreated, byCreated, createdMicros, parsePage, readPage } from "../kernel/paging.ts";
 import { getTenant } from "../tenants/read-tenants.ts";
 import { keyRecord } from "./key-record.ts";
 
@@ -14,13 +13,16 @@ import { keyRecord } from "./key-record.ts";
 export async function listKeys(ctx: VerbContext, tenant: string, query: unknown): Promise<Page<ApiKey>> {
   const { id } = await getTenant(ctx, tenant);
   const page = parsePage(query);
-  const rows = await withDatabaseErrors(async () =>
-    ctx.db
-      .select({ ...getTableColumns(apiKeys), micros: createdMicros(apiKeys.created_at) })
-      .from(apiKeys)
-      .where(and(eq(apiKeys.tenant_id, id), afterCreated(apiKeys, page)))
-      .orderBy(...byCreated(apiKeys))
-      .limit(page.limit + 1),
+  return await readPage(
+    page,
+    (part) =>
+      ctx.db
+        .select({ ...getTableColumns(apiKeys), micros: createdMicros(apiKeys.created_at) })
+        .from(apiKeys)
+        .where(and(eq(apiKeys.tenant_id, id), afterCreated(apiKeys, part)))
+        .orderBy(...byCreated(apiKeys))
+        .limit(part.limit),
+    (row) => [row.micros, row.id],
+    keyRecord,
   );
-  return toPage(rows, page, (row) => [row.micros, row.id], keyRecord);
 }

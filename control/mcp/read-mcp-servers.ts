@@ -7,7 +7,7 @@ import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import { type McpServerRow, mcpServers } from "../db/schema/mcp-servers.ts";
 import type { Page, VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../kernel/paging.ts";
+import { afterCreated, byCreated, createdMicros, parsePage, readPage } from "../kernel/paging.ts";
 import { parseId } from "../kernel/parse.ts";
 import { mcpServerRecord } from "./mcp-server-record.ts";
 
@@ -29,13 +29,16 @@ export async function mcpServerRow(ctx: VerbContext, id: string): Promise<McpSer
 /** One page. Throws 400. */
 export async function listMcpServers(ctx: VerbContext, query: unknown): Promise<Page<McpServer>> {
   const page = parsePage(query);
-  const rows = await withDatabaseErrors(async () =>
-    ctx.db
-      .select({ ...getTableColumns(mcpServers), micros: createdMicros(mcpServers.created_at) })
-      .from(mcpServers)
-      .where(afterCreated(mcpServers, page))
-      .orderBy(...byCreated(mcpServers))
-      .limit(page.limit + 1),
+  return await readPage(
+    page,
+    (part) =>
+      ctx.db
+        .select({ ...getTableColumns(mcpServers), micros: createdMicros(mcpServers.created_at) })
+        .from(mcpServers)
+        .where(afterCreated(mcpServers, part))
+        .orderBy(...byCreated(mcpServers))
+        .limit(part.limit),
+    (row) => [row.micros, row.id],
+    mcpServerRecord,
   );
-  return toPage(rows, page, (row) => [row.micros, row.id], mcpServerRecord);
 }

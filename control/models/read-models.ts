@@ -2,7 +2,7 @@
  * Reads one model, and lists models by name, with a part of a name
  * (docs/rules/management-api.md#lists, docs/rules/management-api.md#searches).
  */
-import { and, asc, eq, gt } from "drizzle-orm";
+import { and, asc, eq } from "drizzle-orm";
 import { isModelPermitted } from "../../shared/access/access-window.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { type Model, modelFilterSchema } from "../../shared/schema/model.ts";
@@ -10,7 +10,7 @@ import { modelHealth, models } from "../db/schema/models.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import type { Page, UserList, VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { badCursor, parseFiltered, toPage } from "../kernel/paging.ts";
+import { afterName, parseFiltered, readPage } from "../kernel/paging.ts";
 import { parseId } from "../kernel/parse.ts";
 import { containing } from "../kernel/search.ts";
 import { SharedReads } from "../kernel/shared-reads.ts";
@@ -41,21 +41,14 @@ const byName = (ctx: VerbContext) =>
 /** One page. Throws 400. */
 export async function listModels(ctx: VerbContext, query: unknown): Promise<Page<Model>> {
   const { page, filter } = parseFiltered(modelFilterSchema, query);
-  const after = page.after?.[0];
-  if (page.after !== null && after === undefined) throw badCursor();
-  const rows = await withDatabaseErrors(async () =>
-    byName(ctx)
-      .where(
-        and(
-          after === undefined ? undefined : gt(models.model_name, after),
-          containing(filter.q, [models.model_name, models.upstream_model]),
-        ),
-      )
-      .limit(page.limit + 1),
-  );
-  return toPage(
-    rows,
+  return await readPage(
     page,
+    (part) =>
+      byName(ctx)
+        .where(
+          and(afterName(models.model_name, part), containing(filter.q, [models.model_name, models.upstream_model])),
+        )
+        .limit(part.limit),
     (row) => [row.model_name],
     (row) => modelRecord({ row, healthStatus: row.health_status }),
   );

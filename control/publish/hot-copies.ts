@@ -174,6 +174,7 @@ function tenantFields(tenant: TenantRow): Record<string, unknown> {
     ...tenant,
     active_from_ms: tenant.active_from?.getTime() ?? null,
     active_until_ms: tenant.active_until?.getTime() ?? null,
+    capture_until_ms: tenant.capture_until?.getTime() ?? null,
     budget: budgetOf(tenant),
     end_user_budget: budgetOf({
       budget_tokens: tenant.end_user_budget_tokens,

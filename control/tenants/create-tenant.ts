@@ -8,11 +8,13 @@ import { isForeignKeyViolation, isUniqueViolation } from "../kernel/database-err
 import { parse } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { insertTenant } from "./insert-tenant.ts";
+import { checkCapture } from "./tenant-columns.ts";
 import { tenantRecord } from "./tenant-record.ts";
 
 /** The new tenant. Throws 400, 400 `unknown_fairshare_group`, 409. */
 export async function createTenant(ctx: VerbContext, input: unknown): Promise<Written<Tenant>> {
   const body = parse(createTenantSchema, input);
+  checkCapture(ctx, body.capture_until);
   return await write(ctx, async (tx, journal) => {
     try {
       return tenantRecord(await insertTenant(tx, journal, body, ctx.now()));

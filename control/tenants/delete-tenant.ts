@@ -30,6 +30,7 @@ export async function deleteTenant(ctx: VerbContext, id: string): Promise<Writte
     });
     journal.keysRemoved(keys);
     journal.tenantChanged(tenantId);
+    journal.capturesRemoved(tenantId);
     return null;
   });
 }

@@ -13,7 +13,7 @@ import { apiKeys, tenants } from "../db/schema/tenancy.ts";
 import { type CellDirectory, callCell, cellOf } from "../kernel/cells/cell-directory.ts";
 import type { Page, VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../kernel/paging.ts";
+import { afterCreated, byCreated, createdMicros, parsePage, readPage } from "../kernel/paging.ts";
 import { parseId } from "../kernel/parse.ts";
 import { budgetSubject, capped } from "../publish/budget-subjects.ts";
 
@@ -53,17 +53,15 @@ export async function listBudgets(
   query: unknown,
 ): Promise<Page<TenantBudgetUsage>> {
   const page = parsePage(query);
-  const rows = await withDatabaseErrors(async () =>
-    ctx.db
-      .select({ ...getTableColumns(tenants), micros: createdMicros(tenants.created_at) })
-      .from(tenants)
-      .where(and(afterCreated(tenants, page), capped(tenants)))
-      .orderBy(...byCreated(tenants))
-      .limit(page.limit + 1),
-  );
-  const found = toPage(
-    rows,
+  const found = await readPage(
     page,
+    (part) =>
+      ctx.db
+        .select({ ...getTableColumns(tenants), micros: createdMicros(tenants.created_at) })
+        .from(tenants)
+        .where(and(afterCreated(tenants, part), capped(tenants)))
+        .orderBy(...byCreated(tenants))
+        .limit(part.limit),
     (row) => [row.micros, row.id],
     (row) => row,
   );

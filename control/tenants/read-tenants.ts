@@ -8,7 +8,7 @@ import { type Tenant, tenantFilterSchema } from "../../shared/schema/tenant.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { afterCreated, byCreated, createdMicros, parseFiltered, toPage } from "../kernel/paging.ts";
+import { afterCreated, byCreated, createdMicros, parseFiltered, readPage } from "../kernel/paging.ts";
 import { parseId } from "../kernel/parse.ts";
 import { containing } from "../kernel/search.ts";
 import { tenantRecord } from "./tenant-record.ts";
@@ -25,20 +25,23 @@ export async function getTenant(ctx: VerbContext, id: string): Promise<Tenant> {
 export async function listTenants(ctx: VerbContext, query: unknown): Promise<Page<Tenant>> {
   const { page, filter } = parseFiltered(tenantFilterSchema, query);
   const { q, status, group } = filter;
-  const rows = await withDatabaseErrors(async () =>
-    ctx.db
-      .select({ ...getTableColumns(tenants), micros: createdMicros(tenants.created_at) })
-      .from(tenants)
-      .where(
-        and(
-          afterCreated(tenants, page),
-          status === undefined ? undefined : eq(tenants.status, status),
-          group === undefined ? undefined : eq(tenants.fairshare_group, group),
-          containing(q, [tenants.name, tenants.description, tenants.contact]),
-        ),
-      )
-      .orderBy(...byCreated(tenants))
-      .limit(page.limit + 1),
+  return await readPage(
+    page,
+    (part) =>
+      ctx.db
+        .select({ ...getTableColumns(tenants), micros: createdMicros(tenants.created_at) })
+        .from(tenants)
+        .where(
+          and(
+            afterCreated(tenants, part),
+            status === undefined ? undefined : eq(tenants.status, status),
+            group === undefined ? undefined : eq(tenants.fairshare_group, group),
+            containing(q, [tenants.name, tenants.description, tenants.contact]),
+          ),
+        )
+        .orderBy(...byCreated(tenants))
+        .limit(part.limit),
+    (row) => [row.micros, row.id],
+    tenantRecord,
   );
-  return toPage(rows, page, (row) => [row.micros, row.id], tenantRecord);
 }

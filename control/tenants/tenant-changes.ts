@@ -30,7 +30,13 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "../kernel/database-errors.ts";
 import { parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
-import { mergedCompression, mergedGuardrails, type TenantColumns, tenantColumns } from "./tenant-columns.ts";
+import {
+  checkCapture,
+  mergedCompression,
+  mergedGuardrails,
+  type TenantColumns,
+  tenantColumns,
+} from "./tenant-columns.ts";
 import { lockTenant, tenantRecord } from "./tenant-record.ts";
 
 /** One row of the table. */
@@ -104,6 +110,7 @@ async function applyChange<Body>(
     ctx.judge?.(tenantRecord(before));
     const now = ctx.now();
     const columns = rule.columns(body, before, now);
+    checkCapture(ctx, columns.capture_until);
     try {
       const [after] = await tx
         .update(tenants)
@@ -118,6 +125,7 @@ async function applyChange<Body>(
         detail: changedFields(before, columns),
       });
       journal.tenantChanged(id);
+      if (columns.capture_until === null) journal.capturesRemoved(id);
       return tenantRecord(after);
     } catch (error) {
       if (isUniqueViolation(error))

@@ -5,6 +5,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { isScheduleRight, type PatchTenant, SCHEDULE_COMPLAINT } from "../../shared/schema/tenant.ts";
 import {
   compressionPolicyBody,
@@ -12,6 +13,7 @@ import {
   guardrailsPolicyWrite,
 } from "../../shared/schema/tenant-policy.ts";
 import type { TenantRow } from "../db/schema/tenancy.ts";
+import type { VerbContext } from "../kernel/context.ts";
 import { dropUndefined, errorDetailsOf, fieldError, refuseIfAny } from "../kernel/parse.ts";
 import { changedBudget } from "./budget-columns.ts";
 
@@ -19,12 +21,13 @@ export type TenantColumns = Partial<Omit<TenantRow, "id" | "rev" | "created_at" 
 
 /** The columns that the fields set; null: there is no row yet. Throws 400 for what only the whole record shows to be wrong. */
 export function tenantColumns(given: PatchTenant, before: TenantRow | null, now: Date): TenantColumns {
-  const { active_from, active_until, guardrails_policy, compression_policy, ...plain } = given;
+  const { active_from, active_until, capture_until, guardrails_policy, compression_policy, ...plain } = given;
   const columns = {
     ...dropUndefined(plain),
     ...dropUndefined({
       active_from: instant(active_from),
       active_until: instant(active_until),
+      capture_until: instant(capture_until),
       guardrails_policy: mergedGuardrails(guardrails_policy, before, "guardrails_policy"),
       compression_policy: mergedCompression(compression_policy, before),
     }),
@@ -33,6 +36,14 @@ export function tenantColumns(given: PatchTenant, before: TenantRow | null, now:
   const isScheduled = active_from !== undefined || active_until !== undefined;
   if (isScheduled && !isScheduleRight({ ...before, ...columns })) throw fieldError("active_until", SCHEDULE_COMPLAINT);
   return columns;
+}
+
+/** Throws 400 for a capture that would last too long, or could not be sealed (docs/rules/capture.md#switch). */
+export function checkCapture({ now, sealKey }: VerbContext, until: Date | string | null | undefined): void {
+  const aheadMs = new Date(until ?? 0).getTime() - now().getTime();
+  if (aheadMs > LIMITS.captureTime) throw fieldError("capture_until", "must be at most 24 hours ahead");
+  if (aheadMs > 0 && sealKey === undefined)
+    throw fieldError("capture_until", "needs GATEWAY_ENCRYPTION_KEY, because captures are sealed: set it first");
 }
 
 /** The policy after a change; null turns guardrails off. `at` is where a body has it. Throws 400. */

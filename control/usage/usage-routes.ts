@@ -2,6 +2,7 @@
  * Usage, cost and load reads (docs/rules/usage-reads.md#shapes).
  */
 import { z } from "zod";
+import { captureSchema } from "../../shared/schema/capture.ts";
 import {
   costsQuerySchema,
   dailySpendQuerySchema,
@@ -60,6 +61,7 @@ import { getUsageLog } from "./get-usage-log.ts";
 import { listCosts } from "./list-costs.ts";
 import { listUsageHealth } from "./list-usage-health.ts";
 import { listBreakdown, listDaily, listLogs, logPages } from "./named-reads.ts";
+import { readCapture } from "./read-capture.ts";
 import { getMonthSpend, listDailySpend } from "./spend-reads.ts";
 import {
   getCacheUsage,
@@ -301,6 +303,18 @@ export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: Anal
     access: { user: "tenant in answer", fields: ROW_FIELDS_OF_USERS },
     answer: usageLogDetailSchema,
     handler: async ({ ctx, path, signal }) => await getUsageLog(ctx, deps.analytics.until(signal), path.request_id),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/usage/logs/{request_id}/capture",
+    summary: "Read the captured bodies of a request",
+    description: "Each read is in the audit log. 404 when the request was not captured, or no longer is.",
+    tag: "Usage",
+    access: { hasSecrets: true },
+    answer: captureSchema,
+    handler: async ({ ctx, path, signal }) =>
+      await readCapture(ctx, { ...deps, analytics: deps.analytics.until(signal) }, path.request_id),
   });
   endpoint(app, {
     kind: "read",

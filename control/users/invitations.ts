@@ -10,9 +10,9 @@ import type { Database, Transaction } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import { invitations, type UserRow, users } from "../db/schema/users.ts";
 import type { Page, VerbContext, Written } from "../kernel/context.ts";
-import { isUniqueViolation, withDatabaseErrors } from "../kernel/database-errors.ts";
+import { isUniqueViolation } from "../kernel/database-errors.ts";
 import { withIsoTimes } from "../kernel/iso-times.ts";
-import { beforeCreated, byNewest, createdMicros, parsePage, toPage } from "../kernel/paging.ts";
+import { beforeCreated, byNewest, createdMicros, parsePage, readPage } from "../kernel/paging.ts";
 import { fieldError, parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { setUserTenants } from "./user-tenants.ts";
@@ -28,15 +28,18 @@ function invitationRecord(row: InvitationRow): Invitation {
 /** One page, those that are over included. Throws 400. */
 export async function listInvitations(ctx: VerbContext, query: unknown): Promise<Page<Invitation>> {
   const page = parsePage(query);
-  const rows = await withDatabaseErrors(async () =>
-    ctx.db
-      .select({ ...getTableColumns(invitations), micros: createdMicros(invitations.created_at) })
-      .from(invitations)
-      .where(beforeCreated(invitations, page))
-      .orderBy(...byNewest(invitations))
-      .limit(page.limit + 1),
+  return await readPage(
+    page,
+    (part) =>
+      ctx.db
+        .select({ ...getTableColumns(invitations), micros: createdMicros(invitations.created_at) })
+        .from(invitations)
+        .where(beforeCreated(invitations, part))
+        .orderBy(...byNewest(invitations))
+        .limit(part.limit),
+    (row) => [row.micros, row.id],
+    invitationRecord,
   );
-  return toPage(rows, page, (row) => [row.micros, row.id], invitationRecord);
 }
 
 /** The new invitation, in place of one for this email that is over. Throws 400, 409. */

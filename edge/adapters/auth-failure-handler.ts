@@ -1,6 +1,6 @@
 /**
- * What follows a wrong internal token at a Worker (docs/rules/authentication.md#wrong-tokens): it is counted, reported,
- * and refused after a delay, so that guessing is slow and noticed.
+ * The reaction to a wrong internal token at a Worker (docs/rules/authentication.md#wrong-tokens): it is counted, reported, and
+ * refused after a delay, so that guessing is slow and noticed.
  */
 
 import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/access/auth-failures.ts";
@@ -26,8 +26,8 @@ export class AuthFailureHandler {
   }
 
   /**
-   * Resolves when the request may be refused: at once for a request without a credential, since that is no attempt to guess
-   * one.
+   * Resolves when the request may be refused: at once for a request without a credential, because that is not an attempt to
+   * guess one.
    */
   async refuse(request: Request): Promise<void> {
     if (!request.headers.has("authorization")) return;

@@ -1,6 +1,6 @@
 /**
  * Sends items that requests produce at nearly the same moment in one call. Each call is made in the context of one of these
- * requests; if the platform cuts that request off, a later request sends the items that are left.
+ * requests; if the platform cuts that request off, a later request sends the remaining items.
  */
 import type { Clock } from "../ports.ts";
 
@@ -28,7 +28,7 @@ export class BatchedCalls<Item> {
   readonly #options: BatchOptions<Item>;
   #items: Item[] = [];
   #bytes = 0;
-  /** When the last call began, epoch ms. */
+  /** When the last call started, epoch ms. */
   #calledMs = Number.NEGATIVE_INFINITY;
   /** When a waiting request will make the next call, epoch ms; null: no request waits. */
   #dueMs: number | null = null;

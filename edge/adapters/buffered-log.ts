@@ -16,7 +16,7 @@ interface BufferedLogOptions {
   readonly gatherMs: number;
   readonly clock: Clock;
   readonly later: (delayMs: number, run: () => void) => void;
-  /** Keeps the request alive that began to wait, until the flush. */
+  /** Keeps the request alive that started to wait, until the flush. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   /** Writes one line or several, given without the last line end. */
   readonly write: (text: string) => void;

@@ -33,7 +33,7 @@ const INTO_ROLLUP_ONCE = { deduplicate_blocks_in_dependent_materialized_views: "
 
 /** A column that the table lacks is an error of the table, not of the rows: they wait, and lose nothing. */
 const EVERY_COLUMN = { input_format_skip_unknown_fields: "0" };
-/** At the beginning: later in the text is the row, which a client can write. */
+/** At the start: later in the text is the row, which a client can write. */
 const COLUMN_MISSING = /^.{0,40}Exception: Unknown field found while parsing \w+ format: (\w+)/;
 
 /** The store as a Ledger uses it. */

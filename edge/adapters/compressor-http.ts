@@ -14,7 +14,7 @@ const SCORE_CHARS_MAX = 40;
 const ANSWER_CHARS_MIN = 4096;
 
 interface CompressorOptions {
-  /** Without a trailing slash; null: there is no sidecar. */
+  /** Without a trailing slash; null if there is no sidecar. */
   readonly url: string | null;
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -22,7 +22,7 @@ interface CompressorOptions {
   readonly log: Log;
 }
 
-/** An answer that cannot be used; the message says why, and has nothing of the answer. */
+/** An unusable answer; the message says why, and contains no part of the answer. */
 class Unusable extends Error {
   override readonly name = "Unusable";
 }

@@ -12,12 +12,12 @@ export class ControlCalls {
     this.#internalTokens = internalTokens;
   }
 
-  /** What a log line calls the control service. */
+  /** The name of the control service in log lines. */
   get host(): string {
     return new URL(this.#baseUrl).host;
   }
 
-  /** The answer to a client's request on `/v1/files` or `/v1/batches`. Rejects when there is none. */
+  /** The answer to a client's request on `/v1/files` or `/v1/batches`. Rejects without an answer. */
   async forward(
     target: string,
     request: Pick<Request, "method" | "headers" | "body" | "signal">,
@@ -39,7 +39,7 @@ export class ControlCalls {
     });
   }
 
-  /** Rejects when there is no answer in time. */
+  /** Rejects without an answer in time. */
   async post(path: string, body: object, timeoutMs = TIMEOUT_MS): Promise<Response> {
     const [token = ""] = await this.#internalTokens();
     return await fetch(new URL(path, this.#baseUrl), {

@@ -1,6 +1,7 @@
 /**
  * Tells the control service that the key-value store was emptied, so that it fills it at once
- * (docs/rules/freshness.md#a-store-that-was-emptied). It looks by itself too: a call that fails is not repeated.
+ * (docs/rules/freshness.md#a-store-that-was-emptied). A call that fails is not repeated, because the control service also
+ * checks on its own.
  */
 import { FILL_PATH } from "../../shared/wire/internal.ts";
 import type { Clock } from "../ports.ts";
@@ -12,7 +13,7 @@ const EVERY_MS = 1000;
 interface ControlFillOptions {
   readonly control: ControlCalls;
   readonly clock: Clock;
-  /** Lets a call continue after the request that began it has ended. */
+  /** Lets a call continue after the request that started it has ended. */
   readonly keepAlive: (work: Promise<unknown>) => void;
 }
 

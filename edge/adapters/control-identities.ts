@@ -10,13 +10,13 @@ import type { Alerts, IdentityProvisioner, Log } from "../ports.ts";
 import type { ControlCalls } from "./control-calls.ts";
 import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
-/** Many first uses at once wait for one another in the control service. */
+/** Many simultaneous first uses wait for one another in the control service. */
 const TIMEOUT_MS = 15_000;
 const JOIN_MS = 16_000;
 
 interface ControlIdentitiesOptions {
   readonly control: ControlCalls;
-  /** Lets a call continue after the request that began it has ended. */
+  /** Lets a call continue after the request that started it has ended. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
   readonly log: Log;

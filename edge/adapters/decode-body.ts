@@ -1,6 +1,6 @@
 /**
- * Decodes bodies with the platform's own library, which is loaded with the first such body. It makes as much at a time
- * as is read of it, and lets other requests work in between: a few bytes may become many.
+ * Decodes bodies with the platform's own library, which is loaded with the first such body. It decodes only as much as is read,
+ * and lets other requests run in between: a few bytes may become many.
  */
 import type { Decode } from "../ports.ts";
 
@@ -43,7 +43,7 @@ export const decodeBody: Decode = async function* (coding, source) {
   }
 };
 
-/** Unlike the other decoders, that of zstd takes what follows in a chunk of its own for another frame. */
+/** Unlike the other decoders, zstd's decoder takes the data of a later chunk for another frame. */
 const followsEnd = (cause: unknown): boolean =>
   cause instanceof Error && cause.message.endsWith("Unknown frame descriptor");
 
@@ -53,8 +53,8 @@ interface Inner {
 }
 
 /**
- * The platform's decoders are called back within their call: that of brotli so makes all of its output, however little is
- * read, and a failure of the others may overtake what was decoded before it. A call that is made later does neither.
+ * The platform's decoders are called back within their call. So brotli's decoder produces all of its output, however little is
+ * read, and a failure of the others may overtake earlier output. A deferred call avoids both.
  */
 function heldBack<T extends { readonly destroyed: boolean }>(decoder: T): T {
   const { _handle: handle } = decoder as T & Inner;

@@ -39,7 +39,7 @@ export class IsolateResponseCache {
     this.#epoch = epoch;
   }
 
-  /** The newest revision of kind `all` that the isolate has applied; callers must get it before they begin a read. */
+  /** The newest revision of kind `all` that the isolate has applied; callers must get it before they start a read. */
   get epoch(): number {
     return this.#epoch();
   }
@@ -74,7 +74,7 @@ export class IsolateResponseCache {
     else this.#answers.set(name, { entry, untilMs, epoch, reservation });
   }
 
-  /** Removes the least recently used answer, for its memory; false: there is none. */
+  /** Removes the least recently used answer to free its memory; false if there is none. */
   evictOldest(): boolean {
     for (const [name, answer] of this.#answers) {
       this.#drop(name, answer);
@@ -83,7 +83,7 @@ export class IsolateResponseCache {
     return false;
   }
 
-  /** The time. When it has gone back, expiry times mean nothing any more, and all answers are dropped. */
+  /** The time. When it has gone back, expiry times are meaningless, and all answers are dropped. */
   #now(): number {
     const nowMs = this.#clock();
     if (nowMs < this.#latestMs) while (this.evictOldest());

@@ -29,7 +29,7 @@ interface IssuerKeysOptions {
   /** Reads the provider's key set. Rejects with KeysUnreadable. */
   readonly load: (url: string) => Promise<JSONWebKeySet>;
   readonly clock: Clock;
-  /** Lets a read continue after the request that began it has ended. */
+  /** Lets a read continue after the request that started it has ended. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
   readonly events: EventCounter;

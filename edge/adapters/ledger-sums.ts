@@ -1,4 +1,4 @@
-/** Reads from the analytics store what a tenant or key has used (docs/rules/budgets.md#check-against-the-ledger). */
+/** Reads the use of a tenant or key from the analytics store (docs/rules/budgets.md#check-against-the-ledger). */
 
 import type { ActualUsage } from "../domain/budget/amounts.ts";
 import { ledgerQuery, readLedgerAnswer } from "../domain/budget/authority/ledger-query.ts";

@@ -1,4 +1,4 @@
-/** What is used of the modules of Node that the platform has: its own types would bring all of Node's globals. */
+/** The parts in use of the platform's Node modules: their full types would bring all of Node's globals. */
 
 declare module "node:stream" {
   /** The last of the two, which ends as the first does. */

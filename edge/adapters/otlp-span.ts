@@ -29,7 +29,7 @@ const CONVENTIONAL: Readonly<Record<string, string>> = {
   stream: "gen_ai.request.stream",
 };
 
-/** Every other type of request is an operation of its own name: the conventions have none for it. */
+/** Every other type of request is an operation with its own name: the conventions define none for it. */
 const OPERATIONS: Partial<Record<RequestType, string>> = {
   completion: "text_completion",
   embedding: "embeddings",
@@ -95,7 +95,9 @@ function rootAttributes(call: FinishedCall): Attributes {
   };
 }
 
-/** What the conventions for generative AI say of the whole call; nothing for a call of a tool server or an unknown route. */
+/**
+ * The attributes of the whole call in the conventions for generative AI; none for a call of a tool server or an unknown route.
+ */
 function inferenceAttributes(call: FinishedCall): Attributes {
   const { row, apiBase, spans } = call;
   if (row.request_type === "other" && row.model === "") return {};

@@ -1,4 +1,4 @@
-/** Where spans go and with what, by the variables, and what a failing collector leaves in the log. */
+/** Where spans are sent and with which headers, by the variables, and what a failing collector leaves in the log. */
 import { describe, expect, it } from "vitest";
 import { zeroUsageRow } from "../../shared/usage/usage-row.ts";
 import { Trace } from "../domain/trace/trace.ts";

@@ -17,7 +17,7 @@ const EXPORT_EVERY_MS = 5_000;
 const EXPORT_FROM_SPANS = 512;
 const WAITING_MAX_SPANS = 2_048;
 
-/** Where spans go, and with what. */
+/** Where spans are sent, and with which headers. */
 interface OtlpTarget {
   readonly url: string;
   /** They may hold credentials: nothing logs them. */

@@ -1,13 +1,13 @@
 /**
- * Whether this Worker can serve its first request (docs/rules/routes.md#probes). Once it could it stays ready: while store or
- * Cell is away other instances lack them too, and this one serves what it has in memory.
+ * Whether this Worker can serve its first request (docs/rules/routes.md#probes). Once ready it stays ready: while the store or
+ * the Cell is unavailable, other instances lack them too, and this one serves from its memory.
  */
 import type { Clock } from "../ports.ts";
 import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 /** Probes give up after a second or a few. */
 const WITHIN_MS = 1000;
-/** Probes need no key: however many there are, store and Cell are asked no more often than this. */
+/** Probes need no key: the store and the Cell are asked no more often than this, however many probes there are. */
 const AGAIN_AFTER_MS = 100;
 
 export class Readiness {
@@ -23,7 +23,7 @@ export class Readiness {
     this.#clock = clock;
   }
 
-  /** What is missing, in words; null: nothing. Whoever asks has no key, so the words say no more than the part. */
+  /** The missing part, in words; null if nothing is missing. The caller has no key, so the text names only the part. */
   async missingPart(): Promise<string | null> {
     if (this.#isReady) return null;
     if (this.#last !== null && Math.abs(this.#clock() - this.#last.atMs) < AGAIN_AFTER_MS) return this.#last.missing;

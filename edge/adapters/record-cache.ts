@@ -19,28 +19,28 @@ interface Copy<T> {
   readonly freshUntilMs: number;
 }
 
-/** What a read found; null: there is no such record. */
+/** The result of a read; null: there is no such record. */
 interface Read<T> {
   readonly record: T | null;
-  /** The record comes from a read that began before this one was requested: it may be out of date. */
+  /** The record comes from a read that started before this one was requested: it may be out of date. */
   readonly joined: boolean;
 }
 
 /** A read in progress. */
 interface Load {
-  /** True: what it finds may be out of date and is not kept. */
+  /** True: its result may be out of date and is not kept. */
   outdated: boolean;
 }
 
 export class RecordCache<T extends object> {
   readonly #copies: LRUCache<string, Copy<T>>;
   readonly #flights = new Map<string, Promise<T | null>>();
-  /** The reads in progress by name, in the order in which they began. */
+  /** The reads in progress by name, in the order in which they started. */
   readonly #loads = new Map<string, Set<Load>>();
   readonly #clock: Clock;
   readonly #keepAlive: (work: Promise<unknown>) => void;
 
-  /** `keepAlive` lets a read continue after the request that began it has ended: other requests may have joined it. */
+  /** `keepAlive` lets a read continue after the request that started it has ended: other requests may have joined it. */
   constructor(maxBytes: number, clock: Clock, keepAlive: (work: Promise<unknown>) => void) {
     this.#keepAlive = keepAlive;
     this.#copies = new LRUCache({
@@ -68,9 +68,9 @@ export class RecordCache<T extends object> {
   }
 
   /**
-   * Reads a record, with one read at a time per name. What it finds is kept; absence is not. `anew`: joins no read that
-   * began earlier, which might return an old value. A joined read is only waited for up to a limit: the platform may have
-   * cut off the request that began it.
+   * Reads a record, with one read at a time per name. A record found is kept; absence is not. `anew`: joins no read that
+   * started earlier, which might return an old value. A joined read is only waited for up to a limit: the platform may have cut
+   * off the request that started it.
    */
   async read(name: string, load: () => Promise<T | null>, anew: boolean): Promise<Read<T>> {
     const inFlight = anew ? undefined : this.#flights.get(name);

@@ -36,7 +36,7 @@ export class RedisClient {
   readonly #host: string;
   readonly #use: string;
 
-  /** `use`: what the client reads and writes, for the log. Each use has a client of its own. */
+  /** `use`: what the client reads and writes, for the log. Each use has its own client. */
   constructor(store: { readonly url: string; readonly token: string }, clock: Clock, log: Log, use = "records") {
     const withDeadline = (ms: number): Redis =>
       new Redis({
@@ -57,8 +57,8 @@ export class RedisClient {
   }
 
   /**
-   * Runs one command or pipeline. `patient`: the caller has no other way, and asks a store that was only late even while it is left
-   * alone. Throws StoreDown.
+   * Runs one command or pipeline. `patient`: the caller has no alternative, so it calls a store that was only late even while
+   * other callers avoid it. Throws StoreDown.
    */
   async run<T>(work: (redis: Redis) => Promise<T>, patient = false): Promise<T> {
     if (this.#clock() < this.#openUntilMs && !(patient && this.#isLate))

@@ -35,7 +35,7 @@ const HEEDED_MAX = 10_000;
 /** Names in one MGET. */
 const MGET_BATCH = 200;
 
-/** The store answers, but it was emptied and is not filled yet: what it lacks may exist. */
+/** The store answers, but it was emptied and is not filled yet: a missing record may exist. */
 class StoreUnfilled extends StoreDown {
   constructor() {
     super("the store was emptied, and is being filled");
@@ -50,7 +50,7 @@ export class RedisDirectory implements Directory {
   readonly #settings: RecordCache<SettingsRecord>;
   readonly #alerts: Alerts;
   readonly #askToFill: () => void;
-  /** For each changed record the newest revision for which reads were begun again. */
+  /** For each changed record the newest revision for which reads were started again. */
   readonly #heeded = new LRUCache<string, number>({ max: HEEDED_MAX });
   #epoch = 0;
 
@@ -79,14 +79,14 @@ export class RedisDirectory implements Directory {
     const hashes = [keyHash, ...oldHashes];
     const held = options.fresh === true ? undefined : hashes.find((hash) => this.#keys.fresh(hash) !== null);
     if (held !== undefined) return await find(held);
-    // One command for all of them: whoever sends a wrong key makes the store work no more than without a rotation.
+    // One command for all of them: a client that sends a wrong key makes the store work no more than without a rotation.
     const known = await this.#whichOf(hashes);
     if (known === null) return null;
-    // A hash that was renewed meanwhile: its new copy is written before the old one goes.
+    // A hash that was renewed meanwhile: its new copy is written before the old one is deleted.
     return (await find(known)) ?? (known === keyHash ? null : await find(keyHash));
   }
 
-  /** The hash under which there is a copy, or could be for all that is known; null: none has one. */
+  /** The hash under which there is a copy, or may be one; null: no hash has one. */
   async #whichOf(hashes: readonly string[]): Promise<string | null> {
     try {
       const names = hashes.map(storeKeys.key);
@@ -193,8 +193,8 @@ export class RedisDirectory implements Directory {
   }
 
   /**
-   * Many requests learn of one change at once. The first one makes all later lookups read again. The others use any read
-   * that began since then: otherwise a burst would read the store once per request.
+   * Many requests learn of one change at once. The first one makes all later lookups read again. The others use any read that
+   * started since then: otherwise a burst would read the store once per request.
    */
   #forgetIn<T extends object>(cache: RecordCache<T>, { kind, id, rev }: RevItem, dropped: boolean): void {
     const name = `${kind} ${id}`;
@@ -227,7 +227,7 @@ export class RedisDirectory implements Directory {
         return text === null ? null : schema.parse(JSON.parse(text));
       };
       let read = await cache.read(name, load, options.fresh === true);
-      // An earlier lookup of another request may have missed a record that exists by now. A read that is joined here began
+      // An earlier lookup of another request may have missed a record that exists by now. A read that is joined here started
       // after this lookup.
       if (read.record === null && read.joined) read = await cache.read(name, load, false);
       const { record, joined } = read;
@@ -249,8 +249,8 @@ export class RedisDirectory implements Directory {
   }
 
   /**
-   * Settings have no alert of their own: requests that read settings read keys and models too, which have one. That a store was emptied
-   * is the control service's alert.
+   * Settings have no alert of their own: requests that read settings read keys and models too, which have one. The control
+   * service raises the alert for an emptied store.
    */
   #failed(kind: LookupKind | null, error: unknown): void {
     if (error instanceof StoreUnfilled) this.#askToFill();
@@ -259,7 +259,7 @@ export class RedisDirectory implements Directory {
   }
 }
 
-/** Copies, null where there is none, and whether the store is one that has them all: read in one command, so that both are of one moment. */
+/** Copies, null where there is none, and whether the store is complete: read in one command, so that both are of one moment. */
 async function copiesOf(
   redis: Redis,
   keys: readonly string[],

@@ -1,6 +1,6 @@
 /**
  * Answers of lines of batches until the control service has stored them, in the key-value store
- * (docs/rules/batches.md#exactly-once). An answer that the store does not take is kept nowhere: it only goes to who asked.
+ * (docs/rules/batches.md#exactly-once). An answer that the store does not take is kept nowhere: it only goes to the caller.
  */
 import { storeKeys } from "../../shared/records.ts";
 import type { LineAnswer, LineAnswers } from "../line-answers.ts";

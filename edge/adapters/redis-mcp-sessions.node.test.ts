@@ -1,4 +1,4 @@
-/** Whose a session of an MCP server is, also while the store is away (docs/rules/mcp.md#sessions). */
+/** Who owns a session of an MCP server, also while the store is unavailable (docs/rules/mcp.md#sessions). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Listening } from "../../infra/local/http/listen.ts";
 import { type Backend, RedisUnavailable } from "../../infra/local/redis/backend.ts";
@@ -9,7 +9,7 @@ import { storeKeys } from "../../shared/records.ts";
 import { RedisClient, StoreDown } from "./redis-client.ts";
 import { RedisMcpSessions } from "./redis-mcp-sessions.ts";
 
-/** A store that several isolates use, and that can be away. */
+/** A store that several isolates use, and that can be unavailable. */
 const backend = memoryBackend();
 let isAway = false;
 const store: Backend = {

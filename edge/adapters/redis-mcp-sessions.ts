@@ -1,8 +1,8 @@
 /**
- * Owners of MCP server sessions, in the key-value store (docs/rules/mcp.md#sessions), by the hash of the session id,
- * for 24 hours after the last use. An index for each tenant bounds how many it has; those that were not used for longest go
- * first. What this isolate has seen is in its memory too: those sessions go on while the store is away. For all others nobody
- * knows then whose they are.
+ * Owners of MCP server sessions, in the key-value store (docs/rules/mcp.md#sessions), by the hash of the session id, for 24
+ * hours after the last use. An index for each tenant bounds how many it has; those unused for the longest time are dropped
+ * first. Sessions that this isolate has seen are in its memory too: they continue while the store is unavailable. The owners of
+ * all others are unknown then.
  */
 
 import { LRUCache } from "lru-cache";
@@ -38,7 +38,7 @@ export class RedisMcpSessions implements McpSessions {
       await this.#options.client.run(async (redis) => await redis.mget<(string | null)[]>(...names), true);
     try {
       const found = await read();
-      // A store that was emptied, or did not take an owner, does not make what is known here unknown.
+      // A store that was emptied, or did not take an owner, does not make known owners unknown.
       for (const [at, name] of names.entries()) this.#see(name, found[at] ?? this.#seen.get(name) ?? null);
     } catch (error) {
       if (!names.every((name) => this.#seen.has(name))) throw error;
@@ -72,7 +72,7 @@ export class RedisMcpSessions implements McpSessions {
     const [first, ...others] = names.map((member) => ({ score: clock(), member }));
     if (first === undefined) return;
     const answers = await client.run(async (redis) => {
-      // The index comes first: what is not in it would not count.
+      // The index comes first: an entry without it would not count.
       const pipeline = redis
         .pipeline()
         .zadd(index, first, ...others)
@@ -92,7 +92,7 @@ export class RedisMcpSessions implements McpSessions {
     );
     const surplus = idlest.slice(0, Math.max(0, Number(count) - perTenant));
     if (surplus.length === 0) return;
-    // What has ended by its age may be another tenant's by now.
+    // A session that has expired may belong to another tenant by now.
     const owners = await client.run(async (redis) => await redis.mget<(string | null)[]>(...surplus));
     await client.run(async (redis) => await redis.zrem(index, ...surplus));
     await this.#drop(

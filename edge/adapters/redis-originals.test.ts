@@ -1,4 +1,4 @@
-/** Originals in the store: what is kept under which name and for how long, and what happens when the store fails. */
+/** Originals in the store: under which names and for how long they are kept, and what happens when the store fails. */
 import { expect, it } from "vitest";
 import { storeKeys } from "../../shared/records.ts";
 import { CacheStore } from "../../test/harness/edge/cache-store.ts";

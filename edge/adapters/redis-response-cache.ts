@@ -1,7 +1,7 @@
 /**
- * The response cache in the key-value store (docs/rules/response-cache.md#hits), with frequently used answers in the
- * isolate's memory. Lookups of the same moment are sent in one call; so are answers that are to be stored, a few ms
- * late. A failing store is a cache miss; an answer that cannot be stored is only reported to the operators.
+ * The response cache in the key-value store (docs/rules/response-cache.md#hits), with frequently used answers in the isolate's
+ * memory. Lookups of the same moment are sent in one call; so are answers to store, a few ms late. A failing store is a cache
+ * miss; an answer that cannot be stored is only reported to the operators.
  */
 import * as z from "zod";
 import { issues } from "../../shared/alerts.ts";
@@ -24,7 +24,7 @@ const STORE_GATHER_MS = 10;
 const STORES_MAX = 64;
 /** Most bytes of bodies in one call; stores refuse calls of more than a megabyte. */
 const STORE_BYTES_MAX = 512 * 1024;
-/** Most bytes of one tenant's answers that wait for the store: what comes above that is kept in memory only. */
+/** Most bytes of one tenant's answers that wait for the store: further answers are kept in memory only. */
 const TENANT_WAITING_MAX_BYTES = 1024 * 1024;
 /** A request that has not stored its answer after this time was cut off, ms: longer than the store's own deadline. */
 const LOST_MS = 5000;
@@ -70,7 +70,7 @@ export class RedisResponseCache implements ResponseCache {
   readonly #options: ResponseCacheOptions;
   readonly #lookups: BatchedCalls<Lookup>;
   readonly #stores: BatchedCalls<Stored>;
-  /** Answers that are to be stored and hold memory for that, the oldest first, and since when, epoch ms. */
+  /** Answers to store that hold memory for that, the oldest first, and since when, epoch ms. */
   readonly #held = new Map<Stored, number>();
   readonly #waitingBytes = new Map<string, number>();
 
@@ -138,7 +138,7 @@ export class RedisResponseCache implements ResponseCache {
     this.#stores.add(stored);
   }
 
-  /** The stored text of an entry; null when there is none. Throws StoreDown. */
+  /** The stored text of an entry; null if there is none. Throws StoreDown. */
   async #text(name: string): Promise<string | null> {
     const found = Promise.withResolvers<string | null>();
     if (this.#lookups.add({ name, found })) return await found.promise;
@@ -183,7 +183,7 @@ export class RedisResponseCache implements ResponseCache {
     for (const one of stored) this.#release(one);
   }
 
-  /** Gives up answers whose requests were cut off: storing them late could bring back what was removed in the meantime. */
+  /** Gives up answers whose requests were cut off: storing them late could restore answers that were removed in the meantime. */
   #releaseLost(): void {
     const nowMs = this.#options.clock();
     for (const [stored, sinceMs] of this.#held) {

@@ -15,7 +15,7 @@ import type { LogFields } from "../ports.ts";
 import { RedisClient, StoreDown } from "./redis-client.ts";
 import { RedisUpstreamObjects } from "./redis-upstream-objects.ts";
 
-/** A store that several isolates use, and that can be away. */
+/** A store that several isolates use, and that can be unavailable. */
 const backend = memoryBackend();
 let isAway = false;
 /** Commands wait for this; null: for nothing. */

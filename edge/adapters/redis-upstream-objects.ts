@@ -1,10 +1,10 @@
 /**
  * Which tenants were given an object of an upstream, and by which upstream, in the key-value store
  * (docs/rules/routes.md#objects-of-upstreams), by the hash of the object's id, for 30 days. An object belongs to the first
- * tenant that was given its id. Some servers give all items the same id, so that other tenants are noted as ones that share the id:
- * they can repeat it, and reach nothing by it. An index for each tenant bounds how many it has; the oldest go first. What this
- * isolate has seen is in its memory too, except places that other isolates may change. What the store did not take waits in memory
- * until it does, and what comes meanwhile lines up behind it.
+ * tenant that was given its id. Some servers give all items the same id, so that other tenants are noted as ones that share the
+ * id: they can repeat it, and reach nothing by it. An index for each tenant bounds how many it has; the oldest are dropped
+ * first. Objects that this isolate has seen are in its memory too, except places that other isolates may change. Writes that
+ * the store did not take wait in memory until it does, and later writes queue after them.
  */
 
 import { LRUCache } from "lru-cache";
@@ -25,7 +25,7 @@ const SAVED_AT_ONCE = 250;
 /** No write adds more. */
 const FORGOTTEN_AT_ONCE = 1_000;
 const TRY_AGAIN_MS = 1_000;
-/** How long one request's context tries: the runtime grants 30 s to work after an answer. Later requests go on with it. */
+/** How long one request's context tries: the runtime grants 30 s of work after an answer. Later requests continue. */
 const SAVING_MAX_MS = 20_000;
 const CUT_OFF_AFTER_MS = 30_000;
 
@@ -35,7 +35,7 @@ interface UpstreamObjectsOptions {
   readonly client: Pick<RedisClient, "run">;
   readonly clock: Clock;
   readonly sleep: Sleep;
-  /** Lets work continue after the request in whose context it began. */
+  /** Lets work continue after the request that started it. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
   readonly log: Log;
@@ -48,7 +48,7 @@ export class RedisUpstreamObjects implements UpstreamObjects {
   /** The places by tenant and digest. */
   readonly #seen = new LRUCache<string, ObjectPlace>({ max: SEEN_MAX });
   readonly #unsaved = new UnsavedObjects();
-  /** The work that saves late, by when it began; null: there is none. */
+  /** The work that saves late, by its start time; null if there is none. */
   #saving: { readonly sinceMs: number } | null = null;
 
   constructor(options: UpstreamObjectsOptions) {
@@ -83,12 +83,12 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     this.#saveLate();
   }
 
-  /** What the store says of these objects. Throws StoreDown. */
+  /** The store's facts about these objects. Throws StoreDown. */
   async #stored(tenantId: string, digests: Iterable<string>): Promise<Map<string, Found>> {
     const wanted = [...digests];
     const read = await this.#options.client.run(async (redis) => {
       const pipeline = redis.pipeline();
-      // The place is read first: whoever has written one before its owner was known has not made it the first.
+      // The place is read first: a writer that wrote one before the owner was known has not made it the first.
       for (const name of wanted.map(storeKeys.upstreamObject))
         pipeline.hget(name, tenantId).hget(name, sharer(tenantId)).hget(name, OWNER).exists(name);
       return await pipeline.exec<(string | number | null)[]>();
@@ -140,7 +140,7 @@ export class RedisUpstreamObjects implements UpstreamObjects {
       const before = await this.#stored(tenantId, places.keys());
       const own = [...places.keys()].filter((digest) => typeof before.get(digest) !== "string");
       const [count, ...owners] = await client.run(async (redis) => {
-        // The index comes first: what is not in it would not count.
+        // The index comes first: an entry without it would not count.
         const pipeline = redis
           .pipeline()
           .zadd(index, first, ...others)
@@ -197,7 +197,7 @@ export class RedisUpstreamObjects implements UpstreamObjects {
       return await pipeline.zrem(index, ...digests).exec();
     }, true);
     for (const digest of digests) this.#seen.delete(tenantId + digest);
-    // What is older was forgotten by its age.
+    // Older entries have expired.
     if (Number(surplus.at(-1)) > clock() - KEPT_SECS * 1000)
       alerts.raise(issues.storedObjectsForgotten(tenantId, perTenant));
   }
@@ -213,12 +213,12 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     return taken === null ? null : { inputTokens: taken[0], outputTokens: taken[1], costUsd: usdOf(taken[2]) };
   }
 
-  /** Adds to a counter what it lacks up to `owed`, and gives back what others have added meanwhile. */
+  /** Adds the missing amount to a counter, up to `owed`, and returns what others have added meanwhile. */
   async #take(name: string, field: string, owed: number): Promise<number> {
     const before = await this.#options.client.run(async (redis) => Number(await redis.hget<string>(name, field)), true);
     const lacking = owed - before;
     if (lacking <= 0) return 0;
-    // The answer may have been forgotten meanwhile: its counter must not stay for good.
+    // The answer may have been forgotten meanwhile: its counter must not stay forever.
     const add = async (count: number) =>
       await this.#options.client.run(
         async (redis) => await redis.pipeline().hincrby(name, field, count).expire(name, KEPT_SECS).exec(),
@@ -238,7 +238,7 @@ export class RedisUpstreamObjects implements UpstreamObjects {
 /** The field with the tenant that was given the id first. */
 const OWNER = "owner";
 
-/** The fields with what reads of an answer have charged. */
+/** The fields with the charges of reads of an answer. */
 function counters(tenantId: string): readonly [input: string, output: string, nanoUsd: string] {
   return [`${tenantId} input`, `${tenantId} output`, `${tenantId} nano_usd`];
 }
@@ -249,7 +249,7 @@ function sharer(tenantId: string): string {
 }
 
 /**
- * One line each: the upstream, what was charged (input tokens, output tokens and end user, or nothing), and the model, whose name
+ * One line each: the upstream, the charge (input tokens, output tokens and end user, or nothing), and the model, whose name
  * comes last.
  */
 function textOf({ upstream, charged, model }: ObjectPlace): string {

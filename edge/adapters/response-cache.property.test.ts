@@ -1,9 +1,9 @@
 /**
  * Laws of the response cache over any history of isolates that share a store (docs/rules/response-cache.md#hits,
- * docs/rules/response-cache.md#freshness): an answer from it belongs to the caller's tenant, to the same body, and to
- * the model as it is now; it has not expired, and it is not from before a purge (the store emptied, then a resync).
- * Each request leaves exactly one row. In these histories clocks of isolates are set back and forth, records change,
- * and the store fails and recovers.
+ * docs/rules/response-cache.md#freshness): an answer from it belongs to the caller's tenant, to the same body, and to the
+ * current model; it has not expired, and it is not from before a purge (the store emptied, then a resync). Each request leaves
+ * exactly one row. In these histories clocks of isolates are set back and forth, records change, and the store fails and
+ * recovers.
  *
  * @module-tag check
  */
@@ -29,7 +29,7 @@ const LATE_MS = 20;
  */
 const ROOMS_BYTES = [1e6, 2500];
 
-/** An answer of the upstream, and what it was made from. */
+/** An answer of the upstream, and its inputs. */
 interface Made {
   readonly tenant: number;
   readonly text: string;
@@ -92,7 +92,7 @@ function isolateOn(store: CacheStore, roomBytes: number) {
 }
 type Isolate = ReturnType<typeof isolateOn>;
 
-/** The state of a history: the current records, the store, and the isolates with what they remember. */
+/** The state of a history: the current records, the store, and the isolates with their memory. */
 class Stage {
   readonly #store = new CacheStore(START_MS);
   readonly #made: Made[] = [];

@@ -1,4 +1,4 @@
-/** Timeouts that end, and that do not blame the other side for the time in which the isolate was busy. */
+/** Timeouts that end, and that do not blame the other side for time in which the isolate was busy. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { stallTolerantTimeout, withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 

@@ -19,8 +19,8 @@ export function stallTolerantTimeout(ms: number, run: () => void): () => void {
 }
 
 /**
- * The result of the work, or null when it takes longer than `ms`. Use it for work that another request began: the platform
- * may have cut that request off together with its promises, so that the work never ends. Throws what the work throws.
+ * The result of the work, or null when it takes longer than `ms`. Use it for work that another request started: the platform
+ * may have cut off that request together with its promises, so that the work never ends. Throws what the work throws.
  */
 export async function withStallTolerantTimeout<T>(work: Promise<T>, ms: number): Promise<{ readonly value: T } | null> {
   const timeout = Promise.withResolvers<null>();

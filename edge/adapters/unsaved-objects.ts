@@ -1,6 +1,6 @@
 /**
- * Objects of upstreams that the key-value store has not taken yet, by tenant, with limited memory. What a tenant adds above its
- * part is left out, so that it takes no other tenant's room.
+ * Objects of upstreams that the key-value store has not taken yet, by tenant, with limited memory. Additions of a tenant above
+ * its part are left out, so they take no other tenant's room.
  */
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import type { ObjectPlace } from "../ports.ts";
@@ -47,7 +47,7 @@ export class UnsavedObjects {
     return leftOut;
   }
 
-  /** At most `most` objects of one tenant, of each in turn; null: there are none. */
+  /** At most `most` objects of one tenant, taken from each in turn; null if there are none. */
   next(most: number): { readonly tenantId: string; readonly places: Places } | null {
     for (const [tenantId, places] of this.#places) {
       this.#places.delete(tenantId);
@@ -57,7 +57,7 @@ export class UnsavedObjects {
     return null;
   }
 
-  /** Takes out what has been saved, unless it has another place by now. */
+  /** Removes what has been saved, unless it has a new place by now. */
   saved(tenantId: string, places: Places): void {
     for (const [digest, place] of places) if (this.place(tenantId, digest) === place) this.#drop(tenantId, digest);
   }

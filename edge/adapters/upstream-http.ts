@@ -25,8 +25,8 @@ export function upstreamHttp(registered: Fetcher | undefined): Upstream {
 }
 
 /**
- * The answer without a coding that nobody asked for; in one that is not read, it stays as it is, and says so. Rejects when it is a
- * document whose beginning cannot be read.
+ * The answer, decoded if its coding was not asked for; an answer in an unknown coding stays unchanged, and says so. Rejects if
+ * it is a document whose start cannot be read.
  */
 async function withoutCoding(response: Response): Promise<Response> {
   const { status, statusText, body } = response;
@@ -71,9 +71,9 @@ function bytesOf(
 }
 
 /**
- * What the platform or the library decodes, and in words why it cannot. The platform finds what follows a coded body only after
- * all of it. Behind a whole document it is ignored, as readers of gzip do; of other documents so much is held that most of them
- * fail before the client gets a byte.
+ * The output of the platform's or the library's decoder, and in words why it failed. The platform notices trailing data only
+ * after the whole coded body. After a whole document it is ignored, as readers of gzip do. Of other documents enough is held
+ * back that most of them fail before the client gets a byte.
  */
 async function* decoded(chunks: AsyncIterable<Uint8Array>, isDocument: boolean): AsyncGenerator<Uint8Array> {
   const end = new DocumentEnd();
@@ -90,7 +90,7 @@ async function* decoded(chunks: AsyncIterable<Uint8Array>, isDocument: boolean):
     }
   } catch (error) {
     if (!isOfCoding(error)) throw error;
-    if (!end.reached) throw new Error("the answer is not what its content-encoding says");
+    if (!end.reached) throw new Error("the answer does not match its content-encoding");
   }
   yield* held;
 }

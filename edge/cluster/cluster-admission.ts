@@ -30,7 +30,7 @@ interface ClusterOptions {
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly alerts: Alerts;
-  /** Begins a lease in the context of the caller. */
+  /** Starts a lease in the context of the caller. */
   readonly lease: (onEnd: () => void) => SlotLease;
   /** Lets work outlive the request in whose context it runs. */
   readonly keepAlive: (work: Promise<unknown>) => void;
@@ -72,7 +72,7 @@ export class ClusterAdmission implements Admission {
       try {
         return await patience.awaited(asked);
       } catch (error) {
-        // An answer that comes late has taken the row, which has to become durable all the same.
+        // A late answer has taken the row, which must still become durable.
         keepAlive(asked.then(async (verdict) => await verdict?.recorded).catch(() => undefined));
         if (!isAway(error) || !patience.mayPause()) throw error;
         await patience.pause(signal);
@@ -83,12 +83,12 @@ export class ClusterAdmission implements Admission {
   }
 }
 
-/** What one request has of its Cell, from its first admission request to its end. */
+/** What one request holds at its Cell, from its first admission request to its end. */
 class ClusterPermit implements Permit {
   readonly #admission: Admission;
   readonly #options: ClusterOptions;
   readonly #patience: Patience;
-  /** Aborted at its end. */
+  /** Aborted when it ends. */
   readonly #over = new AbortController();
   /** Null: the Cell, as far as it was reached, has nothing for it. */
   #inner: Permit | null = null;

@@ -13,8 +13,8 @@ type ConfirmHit = Admission["confirmHit"];
 const model = modelOf({ cache_enabled: true });
 
 /**
- * A request with a stored answer in a cluster. `confirms`: how the Cell answers, before it does what it does; `silence`: how the time
- * passes for which it does not answer. Pauses pass at once.
+ * A request with a stored answer in a cluster. `confirms`: how the Cell answers before it acts; `silence`: how the time passes
+ * in which it does not answer. Pauses take no time.
  */
 function stored(confirms: () => Promise<void>, silence: (ms: number) => Promise<void> | null = () => null) {
   const body = new TextEncoder().encode('{"stored":true}');
@@ -83,7 +83,7 @@ it("is not given to a key that has expired while it waited for an owner of the C
   world.key = keyOf({ expires_at_ms: world.nowMs + 250 });
   expect(await answer()).toMatchObject({ status: 403, code: "api_key_expired" });
   await world.settled();
-  // After 100 ms it may still be given, after 300 ms no more.
+  // After 100 ms the answer may still be sent, after 300 ms it may not.
   expect({ calls: seen.again.length, hits: world.hits }).toEqual({ calls: 2, hits: [] });
 });
 

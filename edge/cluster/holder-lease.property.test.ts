@@ -1,7 +1,7 @@
 /**
- * The law of leases: a Cell takes slots back only from an isolate that has ended its requests, or is stopped where it is and ends
- * them before it does anything else. Under any delays and losses of messages, and any pauses of the Cell and of the isolate.
- * Neither side has a clock, so there is none to set, and each has a patience of its own.
+ * The law of leases: a Cell takes slots back only from an isolate that has ended its requests, or is stopped where it is and
+ * ends them before it does anything else. Under any delays and losses of messages, and any pauses of the Cell and of the
+ * isolate. Neither side has a clock, so there is none to set, and each has its own patience.
  */
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
@@ -11,7 +11,7 @@ import { MemberSilence } from "./member-silence.ts";
 const EVERY_MS = 2_000;
 const LOOK_MS = 200;
 
-/** One process: what is due while it is paused happens when it goes on, messages first, then timers by their due time. */
+/** One process: events that fall due while it is paused happen when it resumes, messages first, then timers by their due time. */
 class Process {
   readonly #pauses: readonly (readonly [fromMs: number, untilMs: number])[];
 
@@ -19,7 +19,7 @@ class Process {
     this.#pauses = pauses.map(([fromMs, lengthMs]) => [fromMs, fromMs + lengthMs] as const);
   }
 
-  /** When what is due then happens. */
+  /** When events that are due then happen. */
   when(dueMs: number): number {
     let at = dueMs;
     for (;;) {
@@ -72,7 +72,7 @@ class World {
 const pauses = fc.array(fc.tuple(fc.integer({ min: 0, max: 90_000 }), fc.integer({ min: 1, max: 60_000 })), {
   maxLength: 3,
 });
-/** When the way between the two is cut, and for how long; what is sent then arrives afterwards, or never. */
+/** When the connection between the two is cut, and for how long; messages sent then arrive afterwards, or never. */
 const cuts = fc.array(
   fc.record({
     fromMs: fc.integer({ min: 0, max: 60_000 }),
@@ -160,7 +160,7 @@ it("lets nobody hold a slot that was taken back", () => {
       }
       taken += 1;
       expect(endedMs).not.toBeNull();
-      // Before that, or in the first moment after a pause that had begun before that.
+      // Before that, or in the first moment after a pause that had started before that.
       const due = endedMs as unknown as number;
       if (due > takenBackMs) expect(due).toBe(holder.when(takenBackMs));
     }),
@@ -191,7 +191,7 @@ it("keeps a slot as long as questions are answered, and for nothing but a lease 
     };
     look();
     world.runUntil(500_000);
-    // A deadline begins at most two looks before the question that proves it.
+    // A deadline starts at most two checks before the question that proves it.
     expect(endedMs).toBeGreaterThanOrEqual(120_000 + leaseMs - 2 * LOOK_MS);
     expect(endedMs).toBeLessThanOrEqual(120_000 + leaseMs);
   }

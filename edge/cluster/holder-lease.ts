@@ -1,8 +1,9 @@
 /**
  * The lease under which a request holds a slot of a Cell in a cluster (docs/rules/admission.md#leases-of-isolates). Pure, and
  * without any clock: the runtime's clock is the machine's, which may be set; only its timers are steady. So a lease is a timer
- * that was started before a question was sent which the Cell has answered since. Invariant: a holder ends its requests before its
- * Cell gives their slots to others (member-silence.ts), because it counts from a moment before the Cell heard it.
+ * that was started before a question was sent, and the Cell has answered that question since. Invariant: a holder ends its
+ * requests before its Cell gives their slots to others (member-silence.ts), because it counts from a moment before the Cell
+ * received the question.
  */
 
 /**
@@ -48,7 +49,7 @@ export class HolderLease {
   #next: Deadline | null = null;
   #state: "held" | "ended" | "released" = "held";
 
-  /** Begin it before the request is sent to the Cell. */
+  /** Start it before the request is sent to the Cell. */
   constructor(leaseMs: number, questions: Questions, after: After, onEnd: () => void) {
     this.#leaseMs = leaseMs;
     this.#questions = questions;
@@ -73,7 +74,7 @@ export class HolderLease {
     this.#next = this.#start();
   }
 
-  /** The slot was given back, or the place left. */
+  /** The slot was returned, or the place left. */
   release(): void {
     if (this.#state === "held") this.#over("released");
   }

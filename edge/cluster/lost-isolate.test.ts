@@ -1,4 +1,7 @@
-/** What an isolate holds that is cut off from its Cell, and what others get (docs/rules/admission.md#leases-of-isolates). */
+/**
+ * The holdings of an isolate that is cut off from its Cell, and the grants to others
+ * (docs/rules/admission.md#leases-of-isolates).
+ */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AdmissionHarness, type AskedRequest } from "../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf, EMPTY_MESSAGE } from "../../test/harness/edge/cell/admission-requests.ts";
@@ -8,7 +11,7 @@ const NO_NEWS = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
 
 beforeEach(() => vi.useFakeTimers());
 
-/** One request of an isolate arrives, which tells of this lease. */
+/** One request of an isolate arrives, which states this lease. */
 function arrive(
   { ask, members }: AdmissionHarness,
   requestId: string,
@@ -20,7 +23,7 @@ function arrive(
   return ask({ ...admissionRequestOf(requestId, "tenant-1"), ...over }, member);
 }
 
-/** Time passes, while one isolate is heard. */
+/** Time passes, while one isolate keeps reporting. */
 function pass({ members }: AdmissionHarness, intervals: number): void {
   for (let interval = 0; interval < intervals; interval += 1) {
     members.heard("here", 5_000);

@@ -7,15 +7,15 @@
 import { ADMISSION_PATIENCE_MAX_SECS } from "./holder-lease.ts";
 
 const LEASE_MAX_MS = ADMISSION_PATIENCE_MAX_SECS * 1000;
-/** What a Cell waits beyond the lease before it takes slots back, ms. */
+/** How long a Cell waits beyond the lease before it takes slots back, ms. */
 const REGRANT_MARGIN_MS = 5_000;
 /** An isolate asks a few times in each second: after so many intervals without a message it may be cut off. */
 const QUIET_INTERVALS = 2;
 
 interface HeardMember {
-  /** The interval in which it was heard last. */
+  /** The interval in which it last reported. */
   heardAt: number;
-  /** The longest lease that it has told of, and the Cell's own at least, ms. */
+  /** The longest lease that it has stated, and at least the Cell's own, ms. */
   leaseMs: number;
 }
 
@@ -26,7 +26,10 @@ export class MemberSilence {
   readonly #known = new Map<string, HeardMember>();
   #interval = 0;
 
-  /** `leaseMs`: the lease of an isolate that tells of none, or of a shorter one. `everyMs`: the least time between two calls of `pass`. */
+  /**
+   * `leaseMs`: the lease of an isolate that states none, or a shorter one. `everyMs`: the least time between two calls of
+   * `pass`.
+   */
   constructor(leaseMs: number, everyMs: number) {
     this.#leaseMs = leaseMs;
     this.#everyMs = everyMs;
@@ -48,7 +51,7 @@ export class MemberSilence {
     return known !== undefined && this.#silentFor(known) >= QUIET_INTERVALS;
   }
 
-  /** The interval in which one was heard does not count: only a part of it was silent. */
+  /** The interval of a report does not count: the isolate was silent in only a part of it. */
   pass(): { readonly quiet: readonly string[]; readonly gone: readonly string[] } {
     this.#interval += 1;
     const all = [...this.#known];
@@ -58,7 +61,7 @@ export class MemberSilence {
     return { quiet, gone };
   }
 
-  /** Intervals since the isolate was heard. */
+  /** Intervals since the isolate reported. */
   #silentFor({ heardAt }: HeardMember): number {
     return this.#interval - heardAt;
   }

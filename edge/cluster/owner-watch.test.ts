@@ -48,7 +48,7 @@ describe("a call to a Cell", () => {
     const { cell, owner } = isolate();
     const waiting = outcome(owner.calls()(never));
     await pass(60_000);
-    // Once as it begins, and five times a second.
+    // Once at the start, and five times a second.
     expect({ outcome: waiting.now, asked: cell.asked }).toEqual({ outcome: "waits", asked: 301 });
   });
 
@@ -163,7 +163,7 @@ describe("a Cell that is out of reach, with nobody else in its place", () => {
   });
 });
 
-/** What the lease answers, once the timer that is due for the answer has run. */
+/** The state of the lease, once the timer that is due for the answer has run. */
 async function isHeld(lease: { isHeld(): Promise<boolean> }): Promise<boolean> {
   const [held] = await Promise.all([lease.isHeld(), pass(0)]);
   return held;

@@ -1,9 +1,9 @@
 /**
- * Notices that a Cell lives elsewhere now (docs/rules/admission.md#between-owners). In a cluster an owner that is paused, or cut
- * off, answers nothing and closes no connection: calls to it wait without end, while its lease ends and the next owner serves
- * new calls. So the life of the Cell is asked for when a call begins and while it lasts, each time by a new call, a few times a
- * second for all calls together; when it is another one, what waits for the earlier life fails. An answer also renews the leases
- * on which this isolate holds slots (docs/rules/admission.md#leases-of-isolates).
+ * Notices that a Cell lives elsewhere now (docs/rules/admission.md#between-owners). In a cluster an owner that is paused, or
+ * cut off, answers nothing and closes no connection: calls to it wait without end, while its lease ends and the next owner
+ * serves new calls. So the life of the Cell is queried when a call starts and while it lasts, each time by a new call, a few
+ * times a second for all calls together. When the life has changed, calls that wait for the earlier life fail. An answer also
+ * renews the leases on which this isolate holds slots (docs/rules/admission.md#leases-of-isolates).
  */
 import { sleep } from "../../shared/time/sleep.ts";
 import type { Clock, MakeCall } from "../ports.ts";
@@ -18,15 +18,15 @@ const LOOK_EVERY_MS = 200;
  */
 const QUIET_MS = 250;
 
-/** The lease of what a request asks the Cell for, in the context of the request. */
+/** The lease for a request's call to the Cell, in the context of the request. */
 export interface SlotLease {
-  /** Whether it has not ended, as it is known after a pause of the whole isolate. */
+  /** Whether it has not ended, also after a pause of the whole isolate. */
   isHeld(): Promise<boolean>;
-  /** The slot was given back, or the place left. */
+  /** The slot was returned, or the place left. */
   release(): void;
 }
 
-/** One isolate's view of one Cell. Its answers are shared by all requests; each request has timers of its own. */
+/** One isolate's view of one Cell. Its answers are shared by all requests; each request has its own timers. */
 export class OwnerWatch {
   readonly #ask: () => Promise<string>;
   readonly #clock: Clock;
@@ -46,8 +46,8 @@ export class OwnerWatch {
   }
 
   /**
-   * A lease on what the caller asks the Cell for from now on. `onEnd`: the Cell could not be reached for as long as it lasts.
-   * `onLook`: called after each look, until then.
+   * A lease for the caller's requests to the Cell from now on. `onEnd`: the Cell could not be reached for the time of the
+   * lease. `onLook`: called after each check, until then.
    */
   begin(onEnd: () => void, onLook: () => void = () => undefined): SlotLease {
     const begunMs = this.#clock();
@@ -74,8 +74,8 @@ export class OwnerWatch {
   }
 
   /**
-   * Makes calls to the present life of the Cell, or its Ledgers. They fail as retryable once the Cell lives elsewhere, and fail when
-   * it was out of reach for as long as a lease: what an answer gives is not held any more.
+   * Makes calls to the present life of the Cell, or its Ledgers. They fail as retryable once the Cell lives elsewhere. They
+   * also fail when it was out of reach for as long as a lease, because a grant in the answer is no longer held.
    */
   readonly calls = (): MakeCall => {
     const life = this.#changes;
@@ -91,7 +91,7 @@ export class OwnerWatch {
         lost.reject(Object.assign(new Error("the Cell lives elsewhere"), { retryable: true }));
     };
     const lease = this.begin(() => lost.reject(new Error("the Cell is out of reach")), compare);
-    // Also when every call is short: the Cell takes an isolate that does not ask to be gone (member-silence.ts).
+    // Also when every call is short: if an isolate asks nothing, the Cell considers it gone (member-silence.ts).
     this.#look();
     compare();
     try {

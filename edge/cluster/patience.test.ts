@@ -18,7 +18,7 @@ function betweenOwners(lostFor: number, patienceMs: number) {
     client,
     calls: 0,
     asking: false,
-    /** The calls besides the first ones that find no owner. */
+    /** The calls that find no owner, in addition to the first ones. */
     failing: new Set<number>(),
     pausesMs: [] as number[],
     nowMs: clock(),
@@ -159,7 +159,7 @@ describe("a Cell without an owner", () => {
       upstreamCalls: [],
     });
     expect(await answered).toBe(503);
-    // the row that is handed in gives back what is granted after it
+    // the row that is handed in returns a grant that comes after it
     until.resolve();
     await world.settled();
     expect({ rows: world.orphans.length, settlement: permit.settlement, upstreamCalls: world.upstreamCalls }).toEqual({
@@ -232,7 +232,7 @@ describe("budgets without an owner", () => {
     world.answers.push(refused("budget_check_failed", first), refused("key_budget_check_failed", second));
     expect(await answer()).toBe(404);
     expect({ pausesMs: seen.pausesMs, waited }).toEqual({ pausesMs: [100, 200], waited: [null, 100, 300] });
-    // by asking anew the request gives its refusal back
+    // by asking again the request returns its refusal
     expect(world.requests.map(({ anew }) => anew)).toEqual([false, true, true]);
     expect([first, second].map(({ settlement }) => settlement)).toEqual([null, null]);
     expect(world.upstreamCalls).toHaveLength(1);

@@ -1,6 +1,6 @@
 /**
- * How long one request has waited for an owner of the Cell since the last one was lost (docs/rules/admission.md#between-owners):
- * the Cell has none from the loss of its machine until its lease has ended.
+ * How long one request has waited for an owner of the Cell since the last one was lost
+ * (docs/rules/admission.md#between-owners): the Cell has no owner from the loss of its machine until its lease has ended.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { Clock, Sleep } from "../ports.ts";
@@ -12,7 +12,7 @@ const PAUSE_MAX_MS = 1_000;
 /** A Cell that has not answered for this long may be one that has no owner. The last attempt may take as long. */
 const SILENT_AFTER_MS = 1_000;
 
-/** What the waits of an isolate have in common. */
+/** Shared state of the waits of an isolate. */
 export interface PatienceTerms {
   readonly patienceMs: number;
   readonly clock: Clock;
@@ -43,8 +43,8 @@ export class Patience {
   }
 
   /**
-   * The answer of the Cell. An owner that is silent fails nothing, so the wait begins before it is asked: this fails like a Cell that
-   * cannot be reached when the patience ends, or when too many requests wait.
+   * The answer of the Cell. A silent owner causes no failure, so the wait starts before the call: this fails like an
+   * unreachable Cell when the patience ends, or when too many requests wait.
    */
   async awaited<T>(answer: Promise<T>): Promise<T> {
     this.#sinceMs ??= this.#terms.clock();
@@ -70,8 +70,8 @@ export class Patience {
   }
 
   /**
-   * The Cell has an owner: when that is lost too, the wait begins anew. Once budgets were waited for it does not, because they may be
-   * away each time that the request gets its turn.
+   * The Cell has an owner: when that one is lost too, the wait starts over. It does not once the request has waited for
+   * budgets, because they may be unavailable each time that it gets its turn.
    */
   answered(): void {
     if (this.#forBudgets) return;
@@ -79,7 +79,9 @@ export class Patience {
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
-  /** The Cell has an owner, and its budgets have none: the wait is for theirs, and the Cell's answers do not end it. */
+  /**
+   * The Cell has an owner, but its budgets have none: the wait is for the budgets' owner, and the Cell's answers do not end it.
+   */
   waitsForBudgets(): void {
     this.#forBudgets = true;
   }

@@ -10,7 +10,7 @@ import { run } from "../pipeline/run.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
-/** A pipeline in a cluster. `end` ends the lease of what runs; leases that are `late` had ended when their grant came. */
+/** A pipeline in a cluster. `end` ends the lease of running requests; `late` leases had ended when their grant came. */
 function inCluster(late: (lease: number) => boolean = () => false, body: object = {}) {
   const world = new TestPipeline();
   const seen = { begun: 0, released: 0, end: (): void => undefined };

@@ -4,7 +4,7 @@
  */
 const KEY = "name";
 
-/** The object's name; `unnamed` when nobody has reached it by a name yet, by default the text of its id. */
+/** The object's name; `unnamed`, by default the text of its id, until somebody has reached it by a name. */
 export function objectName({ id, storage }: DurableObjectState, unnamed = id.toString()): string {
   const stored = storage.kv.get<string>(KEY);
   if (id.name === undefined) return stored ?? unnamed;

@@ -1,6 +1,6 @@
 /**
- * What the Durable Objects need from the outside, as interfaces. Adapters implement them, edge/durable-objects.ts
- * passes them in, tests pass in their own. The objects import no adapter.
+ * The external dependencies of the Durable Objects, as interfaces. Adapters implement them, edge/durable-objects.ts passes them
+ * in, tests pass in their own. The objects import no adapter.
  */
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { CellSeen } from "../../shared/records.ts";
@@ -13,32 +13,31 @@ import type { AnalyticsStore } from "../domain/ledger/analytics-store.ts";
 import type { LedgerApi } from "../domain/ledger/rpc.ts";
 import type { Alerts, Clock, Log } from "../ports.ts";
 
-/** What a Cell calls at a tenant's budget object. */
+/** The calls of a Cell to a tenant's budget object. */
 export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level" | "limitsChanged">;
 
-/** Takes the alerts of an object and sends them to the Ledger that keeps those of its cell. */
+/** Takes the alerts of an object and sends them to the Ledger that keeps the alerts of its cell. */
 export interface AlertChannel extends Alerts {
   /**
-   * Sends events that have an id of their own. Resolves when they are on the Ledger's disk; rejects when the Ledger was
-   * not reached.
+   * Sends events that have their own ids. Resolves when they are on the Ledger's disk; rejects when the Ledger was not reached.
    */
   deliver(events: readonly AlertEvent[]): Promise<void>;
 }
 
-/** What tells a Cell that an isolate is gone, or may be, whose sessions do not break. */
+/** Tells a Cell that an isolate whose sessions do not break is gone, or may be. */
 export interface Silence {
   /**
-   * A message of the isolate has arrived. True: it was unknown, or taken to be gone. `leaseMs`: how long it keeps slots that it
-   * cannot renew, as it says; undefined: it does not say.
+   * A message of the isolate has arrived. True: it was unknown, or considered gone. `leaseMs`: how long it keeps slots that it
+   * cannot renew, by its own statement; undefined: it states nothing.
    */
   heard(member: string, leaseMs?: number): boolean;
-  /** Whether the isolate may be cut off: a slot that it gets now may be used by nobody until it is taken back. */
+  /** Whether the isolate may be cut off: then nobody may use a slot that it gets now, until the slot is taken back. */
   isQuiet(member: string): boolean;
   /** An interval has passed, or more. Returns the isolates that have become quiet with it, and those that are gone. */
   pass(): { readonly quiet: readonly string[]; readonly gone: readonly string[] };
 }
 
-/** What a Cell gets from outside. */
+/** The external dependencies of a Cell. */
 export interface CellPorts {
   readonly now: Clock;
   /** Runs a function once, after so many milliseconds. */
@@ -58,7 +57,7 @@ export interface CellPorts {
   readonly silence: Silence;
 }
 
-/** What a Ledger gets from outside. */
+/** The external dependencies of a Ledger. */
 export interface LedgerPorts {
   readonly now: Clock;
   readonly log: Log;
@@ -70,7 +69,7 @@ export interface LedgerPorts {
   readonly alertsOf: (own: Pick<LedgerApi, "alert">) => Alerts;
 }
 
-/** What a tenant's budget object gets from outside. */
+/** The external dependencies of a tenant's budget object. */
 export interface TenantBudgetPorts {
   readonly now: Clock;
   readonly log: Log;
@@ -80,8 +79,8 @@ export interface TenantBudgetPorts {
   /** Whether every row of this Cell that ended before a time has left its Ledgers. Rejects when one of them does not answer. */
   readonly hasShippedRows: (cell: string, endedBeforeMs: number) => Promise<boolean>;
   /**
-   * Sends alerts to the Ledger that keeps those of a Cell; null: of the one that the gateway is named after. Resolves when they are
-   * on its disk; rejects when it was not reached.
+   * Sends alerts to the Ledger that keeps the alerts of a Cell; null: of the Cell that the gateway is named after. Resolves
+   * when they are on its disk; rejects when it was not reached.
    */
   readonly deliverAlerts: (cell: string | null, alerts: readonly AlertEvent[]) => Promise<void>;
 }

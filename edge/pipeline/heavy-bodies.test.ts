@@ -11,7 +11,7 @@ const KIB = 1024;
 const MANY = Array.from({ length: 20_000 }, () => '{"role":"user","content":"x"}').join(",");
 const HEAVY = `{"model":"tiny","messages":[${MANY}],"stream":false}`;
 
-/** What the body's memory is at each point of its way, and what the upstream gets. */
+/** The memory of the body at each point of its way, and the upstream's body. */
 async function memoryOf(body: string) {
   const world = new TestPipeline();
   world.maxBodyBytes = 4096 * KIB;

@@ -1,7 +1,7 @@
 /**
- * `POST /v1/messages/count_tokens`: how many input tokens a message would have (docs/rules/routes.md#counting-tokens). It passes the
- * gates of the tenant and the model, and needs no slot and no budget. Only an upstream that speaks this API is asked; for every
- * other one the gateway's own estimate is the answer.
+ * `POST /v1/messages/count_tokens`: how many input tokens a message would have (docs/rules/routes.md#counting-tokens). It
+ * passes the gates of the tenant and the model, and needs no slot and no budget. Only an upstream with this API is called; for
+ * every other one the gateway's own estimate is the answer.
  */
 import { estimateTokens } from "../domain/request/token-estimate.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
@@ -30,7 +30,7 @@ export async function countTokens(received: PipelineInput): Promise<Response> {
       return await parseCall(call, caller);
     });
     const request = await resolveCurrent(call, asked, resolveModel);
-    // What a policy would refuse or change goes to no upstream.
+    // Requests that a policy would refuse or change go to no upstream.
     if (request.model.api_dialect !== "anthropic" || guardsOf(request.principal.tenant, "input") !== null)
       return await estimated(call, request);
     const objects = await withKnown(request, checkNamedObjects(call, request));

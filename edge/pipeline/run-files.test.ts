@@ -1,6 +1,6 @@
 /**
- * Uploads that are passed on have the time limits of every body (docs/rules/request-bodies.md#time-limits), and answers those of every
- * reader (docs/rules/streams.md#stalled-readers).
+ * Forwarded uploads have the time limits of every body (docs/rules/request-bodies.md#time-limits), and their answers the limits
+ * of every reader (docs/rules/streams.md#stalled-readers).
  */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { LIMITS } from "../../shared/catalogues/limits.ts";

@@ -22,7 +22,7 @@ type ForwardedRequest = Pick<Request, "method" | "headers" | "body" | "signal">;
 
 /** The control service, which keeps the files and runs the batches. */
 interface FileService {
-  /** Rejects when there is no answer. */
+  /** Rejects without an answer. */
   forward(
     target: string,
     request: ForwardedRequest,
@@ -30,12 +30,12 @@ interface FileService {
   ): Promise<Response>;
 }
 
-/** What a form has beside its file. */
+/** The fields of a form besides its file. */
 const FORM_BYTES = 1024 * 1024;
 const PASSED_ON = ["content-type", "content-length", "content-disposition", "retry-after"];
 const AGAIN_SECS = 1;
 
-/** Answers with what the control service says. */
+/** Answers with the response of the control service. */
 export async function runFiles(received: PipelineInput, control: FileService): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticateNow(call, known);
@@ -77,7 +77,7 @@ async function passedOn(call: Call, caller: Authenticated, control: FileService,
   return new Response(body && watchedBody(call, body, { size, onEnd }), { status, headers });
 }
 
-/** The request with its body within its limits; `fault`: what was wrong with the body, null: nothing. */
+/** The request with its body within its limits; `fault`: the fault of the body, null if it has none. */
 function forwarded(call: Call): { readonly request: ForwardedRequest; readonly fault: () => unknown } {
   const { method, headers, body, signal } = call.request;
   if (body === null) return { request: call.request, fault: () => null };
@@ -92,7 +92,7 @@ function forwarded(call: Call): { readonly request: ForwardedRequest; readonly f
         else controller.enqueue(chunk);
       } catch (error) {
         fault = error;
-        // a stream that fails may look complete to who reads it
+        // a failing stream may look complete to its reader
         cut.abort(error);
         throw error;
       }

@@ -1,6 +1,6 @@
 /**
- * `GET /v1/limits`: what limits the caller's requests, and what is left (docs/rules/budgets.md#limits-of-the-caller). It
- * needs no slot and writes no row.
+ * `GET /v1/limits`: the limits of the caller's requests, and the remaining amounts
+ * (docs/rules/budgets.md#limits-of-the-caller). It needs no slot and writes no row.
  */
 
 import { GatewayError } from "../../shared/errors.ts";
@@ -72,14 +72,14 @@ function shownLevel(levels: BucketLevel | null | undefined, rate: Rate) {
   return level && { limit: level.limitTokens, remaining: level.remainingTokens, reset_ms: level.resetMs };
 }
 
-/** A budget without what is used of it; null: there is none. */
+/** A budget without its use; null if there is none. */
 function capsOf({ period, tokens, cost_usd }: ResolvedBudget) {
   return tokens === null && cost_usd === null
     ? null
     : { budget_period: period, budget_tokens: tokens, budget_cost_usd: cost_usd };
 }
 
-/** A budget and what is used of it; null: there is none. Throws 503 `budget_check_failed`. */
+/** A budget and its use; null if there is none. Throws 503 `budget_check_failed`. */
 async function budgetOf(budget: ResolvedBudget, read: () => Promise<BudgetRead | null>): Promise<BudgetRead | null> {
   if (capsOf(budget) === null) return null;
   try {

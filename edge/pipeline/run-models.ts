@@ -1,8 +1,8 @@
 /**
- * Requests that need no slot: what the registry says of the models, and the detail probes that go to an upstream
- * (docs/rules/routes.md#model-listing). They pass the tenant's gates but no scheduler and no budget, and rest on
- * current records like an admission (docs/rules/freshness.md#every-use-compares). What the registry answers writes no
- * row; a probe writes one that costs nothing.
+ * Requests that need no slot: the registry's answers about models, and the detail probes that go to an upstream
+ * (docs/rules/routes.md#model-listing). They pass the tenant's gates but no scheduler and no budget, and depend on current
+ * records like an admission (docs/rules/freshness.md#every-use-compares). An answer of the registry writes no row; a probe
+ * writes one that costs nothing.
  */
 import { mayUseModel } from "../../shared/access/caller-access.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -69,7 +69,7 @@ function checkQuery(call: Call, probe: Parsed): void {
   if (fault !== null) throw new StageFailure(fieldError(fault), probe);
 }
 
-/** `GET /v1/models/{id}`: what the registry says of the model. The id may have slashes, plain or as `%2F`. */
+/** `GET /v1/models/{id}`: the registry's entry of the model. The id may have slashes, plain or as `%2F`. */
 export async function describeModel(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticate(call, known);
@@ -124,7 +124,7 @@ interface ForwardedProbe {
   readonly bill: (call: Call, request: Resolved, answered: BilledAnswer) => Billed;
   /** Whether it is one of the requests of a minute (docs/rules/budgets.md#per-minute-buckets). */
   readonly counts: boolean;
-  /** Takes a row that owes something, or counts. */
+  /** Takes a row that owes or counts something. */
   readonly charge: (call: Call, request: Resolved & { readonly upstream: UpstreamProgress }, end: RequestEnd) => void;
 }
 
@@ -150,7 +150,7 @@ export async function resolveCurrent(
   return await readUntilCurrent(call, await read(asked), revsOf, again);
 }
 
-/** The answer of the upstream to a request that needs no slot. It has passed every gate, and its row is written at its end. */
+/** The answer of the upstream to a request that needs no slot. It has passed every gate, and its row is written when it ends. */
 export async function forwardProbe(call: Call, resolved: Resolved, how: ForwardedProbe): Promise<CallAnswer> {
   watchCaller(call, resolved);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };

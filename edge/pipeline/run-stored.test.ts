@@ -1,4 +1,4 @@
-/** Reads of a stored answer while nobody can say how many requests are left (docs/rules/budgets.md#unreachable). */
+/** Reads of a stored answer while the number of remaining requests is unknown (docs/rules/budgets.md#unreachable). */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ResolvedKey } from "../../shared/records.ts";
 import { IdentityTransform } from "../../test/harness/edge/pipeline/identity-transform.ts";

@@ -1,7 +1,7 @@
 /**
- * Reads, deletes or cancels a stored answer, at the upstream that made it (docs/rules/routes.md#objects-of-upstreams). It
- * needs no slot, and costs nothing but one of the requests of a minute, except that it shows what an answer made in the
- * background has used: what that exceeds what was charged for it is charged with the read
+ * Reads, deletes or cancels a stored answer, at the upstream that made it (docs/rules/routes.md#objects-of-upstreams). It needs
+ * no slot, and costs only one of the requests per minute. But it shows the use of an answer made in the background: if that
+ * exceeds the answer's charge, the difference is charged with the read
  * (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
  */
 import { issues } from "../../shared/alerts.ts";
@@ -63,7 +63,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
       return await placeOfObject(call, tenant.id, id);
     }).catch(async (error: unknown) => await refuseUnknown(call, caller, error));
     const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };
-    // Whoever reads the answer, its end user has used it.
+    // The answer's end user has used it, whoever reads it.
     const asked = parseNamed(call, caller, place.model);
     const { isStream, startingAfter } = storedStreamOf(call);
     const named = { ...asked, parsed: { ...asked.parsed, stream: isStream }, endUser: place.charged?.endUser ?? "" };
@@ -84,7 +84,10 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
   return response;
 }
 
-/** Throws what the lookup threw. One that found nothing counts as a request of a minute: nobody may try ids without end. */
+/**
+ * Throws the error of the lookup. A lookup that found nothing counts as one of the requests per minute: nobody may try ids
+ * without end.
+ */
 async function refuseUnknown(call: Call, caller: Authenticated, error: unknown): Promise<never> {
   const failure = StageFailure.of(error, caller);
   const { cause } = failure;
@@ -109,7 +112,7 @@ function unestimated(call: Call, read: Resolved): Prepared {
   return prepared(call, read, atOnce(estimateTokens("nothing", read.parsed.document)));
 }
 
-/** What the answer has used, as far as it was seen, beyond what was charged when it was made. */
+/** The use of the answer, as far as it was seen, beyond its charge when it was made. */
 function billed(call: Call, request: Prepared, { charged }: ObjectPlace, answered: BilledAnswer): Billed {
   if (charged === undefined) return NOTHING_BILLED;
   const { model, estimate } = request;
@@ -126,8 +129,8 @@ function billed(call: Call, request: Prepared, { charged }: ObjectPlace, answere
 }
 
 /**
- * Charges the tenant, as for a sub-call, what nobody else charges for the answer: it can make a debt. Without the Cell the
- * row is all that says what is owed.
+ * Charges the tenant, as for a sub-call, the part of the answer that nobody else charges: it can create a debt. Without the
+ * Cell only the row shows the amount owed.
  */
 async function charge(
   call: Call,

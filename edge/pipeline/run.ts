@@ -1,6 +1,6 @@
 /**
- * The steps of a request, which docs/architecture.md#one-request describes, in order. Each step takes what was known
- * before it and returns that with what it has found out. The order can be read here and nowhere else.
+ * The steps of a request, which docs/architecture.md#one-request describes, in order. Each step takes the facts so far and
+ * returns them with its own findings. The order can be read here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { checkResponsesRequest } from "../domain/dialect/responses/request.ts";
@@ -37,7 +37,7 @@ import { checkFields, parseCall, parseOther } from "./resolve-model/parse-call.t
 import { checkModelHead, resolveModel } from "./resolve-model/resolve-model.ts";
 import { lookupResponse } from "./response-cache/response-cache.ts";
 
-/** How one kind of path finds the model that has to answer. */
+/** How one kind of path finds the model that must answer. */
 interface ModelRoute {
   /** The parsed body, and the model that it names. */
   find(call: Call, caller: Authenticated): Promise<Resolved>;
@@ -45,7 +45,7 @@ interface ModelRoute {
   resolve<K extends Parsed>(call: Call, request: K): Promise<K & Resolved>;
 }
 
-/** A documented path: its body has to name a model. */
+/** A documented path: its body must name a model. */
 const DOCUMENTED: ModelRoute = {
   find: async (call, caller) => await resolveNamed(call, await parseCall(call, caller)),
   resolve: resolveNamed,
@@ -70,7 +70,7 @@ export async function run(received: PipelineInput): Promise<Response> {
   return response;
 }
 
-/** The same for a line of a batch, with what is known of it. */
+/** The same for a line of a batch, with its known facts. */
 export async function runLine(received: PipelineInput & { readonly line: CalledLine }): Promise<CallAnswer> {
   return await answer(received, async (call, known) => await steps(call, known, DOCUMENTED));
 }
@@ -116,14 +116,14 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
       lastStages: (served, request) => [...outputGuards(served, request), ...keepAnswer(served)],
     });
   } catch (error) {
-    // What a policy only logs is logged of a refused request too (docs/rules/guardrails.md#actions).
+    // Findings of a policy that only logs are also logged for a refused request (docs/rules/guardrails.md#actions).
     besideOf(examined)?.("refused");
     throw StageFailure.of(error, resolved);
   }
 }
 
 /**
- * Admission, which is remembered of a caller of `auto`: a classifier is not asked for one whose requests are refused
+ * Admission. It is remembered for callers of `auto`: the classifier is not called for a caller whose requests are refused
  * (docs/rules/auto-router.md#classifier).
  */
 async function admitKnown(...[call, request, reload]: Parameters<typeof admit>): ReturnType<typeof admit> {
@@ -151,7 +151,7 @@ async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K
 
 /**
  * The model, whose API has this path or a translation of it. Throws the failure of 400 `untranslatable_route`, and of 400
- * `untranslatable_field` for what only a store of answers could do.
+ * `untranslatable_field` for fields that need a store of answers.
  */
 async function resolveSpoken<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   const resolved = await resolveModel(call, request);

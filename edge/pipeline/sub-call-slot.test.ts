@@ -1,4 +1,4 @@
-/** Sub-calls of a request that loses its slot (docs/rules/admission.md#leases-of-isolates): none is made, and none goes on. */
+/** Sub-calls of a request that loses its slot (docs/rules/admission.md#leases-of-isolates): none is made, and none continues. */
 import { expect, it } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
@@ -17,7 +17,7 @@ const ASKED: SubCall = {
   timeoutMs: 1_500,
 };
 
-/** A request that holds a slot; `lose`: it may be another's. `permit`: that of its sub-calls. */
+/** A request that holds a slot; `lose`: another request may hold it now. `permit`: the permit of its sub-calls. */
 async function held() {
   const world = new TestPipeline();
   const permit = new TestPermit();

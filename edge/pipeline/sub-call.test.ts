@@ -1,7 +1,4 @@
-/**
- * A call that the gateway makes while it serves a request leaves one row, whatever happens; one that is not billed leaves
- * none.
- */
+/** A call that the gateway makes while it serves a request leaves one row, for every outcome; an unbilled one leaves none. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
@@ -54,13 +51,13 @@ class SubCallWorld extends TestPipeline {
     };
   }
 
-  /** Makes a sub-call and collects its answer; returns what it throws. */
+  /** Makes a sub-call and collects its answer; returns the error that it throws. */
   async make(upstream: Answer): Promise<unknown> {
     this.upstream = upstream;
     return await this.within(async (call, request) => await subCall(call, request, ASKED));
   }
 
-  /** Runs the work of a request that has not been admitted yet; returns what it throws. */
+  /** Runs the work of a request that has not been admitted yet; returns the error that it throws. */
   async within(work: (call: Call, request: Prepared) => Promise<unknown>): Promise<unknown> {
     const received = this.received({ signal: this.client.signal });
     const uuid = () => `00000000-0000-4000-8000-00000000000${++this.#ids}`;

@@ -1,9 +1,9 @@
 /**
  * Calls that the gateway makes on its own behalf while it serves a client's request
- * (docs/rules/settlement-and-rows.md#sub-calls). A sub-call has a request id and a row of its own, is charged to the same
- * key and tenant, and ends with its request; it takes no slot, so it may be made before the request is admitted as well
- * as after. It is served like every request (serve-admitted.ts). An unbilled call goes to a model's upstream by the same
- * rules and leaves no row. A failure has been settled when it is thrown, and does not make the client's request fail.
+ * (docs/rules/settlement-and-rows.md#sub-calls). A sub-call has its own request id and row, is charged to the same key and
+ * tenant, and ends with its request; it takes no slot, so it may be made before the request is admitted as well as after. It is
+ * served like every request (serve-admitted.ts). An unbilled call goes to a model's upstream by the same rules and leaves no
+ * row. A failure has been settled when it is thrown, and does not make the client's request fail.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
@@ -46,7 +46,7 @@ interface OwnCall {
   /** A registered and enabled model ({@link currentModel}). */
   readonly model: ModelRecord;
   /**
-   * A chat completion; it need not name its model. One that is streamed is asked for its usage as a client's is
+   * A chat completion; it need not name its model. The gateway requests the usage of a streamed one, as it does for clients
    * (docs/rules/streams.md#usage-event).
    */
   readonly body: JsonObject;
@@ -60,7 +60,7 @@ export interface SubCall extends OwnCall {
   readonly requestType: RequestType;
   /** Ends the call like a client that leaves; when it is omitted, the client of the request does. */
   readonly signal?: AbortSignal;
-  /** Called with the request as it is judged and billed. */
+  /** Called with the request in its judged and billed form. */
   readonly onPrepared?: (prepared: Prepared) => void;
 }
 
@@ -72,9 +72,9 @@ type SubCallAnswer =
   | { readonly kind: "too-large" };
 
 /**
- * The record of a model that is registered and enabled now; null: there is none. A sub-call's model is the operator's
- * choice, so the tenant's list of models does not matter. Throws GatewayError `key_store_unavailable` or
- * `scheduler_unavailable` when that cannot be told.
+ * The record of a model that is registered and enabled now; null if there is none. A sub-call's model is the operator's choice,
+ * so the tenant's list of models does not matter. Throws GatewayError `key_store_unavailable` or `scheduler_unavailable` when
+ * that cannot be decided.
  */
 export async function currentModel(call: Call, name: string): Promise<ModelRecord | null> {
   // A name that cannot be registered is not looked up, like a client's (resolve-model.ts).
@@ -93,10 +93,10 @@ export async function currentModel(call: Call, name: string): Promise<ModelRecor
 }
 
 /**
- * Makes a sub-call and returns its answer as soon as its headers are here; its status may be an error. The answer has to
- * be read to its end, or cancelled: that settles the call. Throws, with its row on its way, GatewayError
- * `scheduler_unavailable`, `upstream_failed` or `upstream_timeout`, and ClientGone when the client of the request left.
- * A client that leaves later, or an upstream that breaks off, ends the body as it ends a client's answer.
+ * Makes a sub-call and returns its answer as soon as its headers are here; its status may be an error. Read the answer to its
+ * end, or cancel it: that settles the call. Throws, with its row on its way, GatewayError `scheduler_unavailable`,
+ * `upstream_failed` or `upstream_timeout`, and ClientGone when the client of the request left. A client that leaves later, or
+ * an upstream that breaks off, ends the body as it ends a client's answer.
  */
 export async function openSubCall(parent: Call, request: Prepared, asked: SubCall): Promise<Response> {
   return await openAs(childOf(parent, request, asked.requestType, asked.signal), request, asked);
@@ -117,10 +117,10 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
 }
 
 /**
- * Calls the upstream of a model once, not streamed, and collects its answer. Nothing of it is billed, admitted or written
- * to a row: it is for the gateway's own questions about a request that no model was chosen for yet. Its time limit may be
- * much shorter than a client's: therefore a failure raises no alert and says nothing about the endpoint. Throws
- * GatewayError `upstream_failed` or `upstream_timeout`, and ClientGone.
+ * Calls the upstream of a model once, not streamed, and collects its answer. The call is not billed, not admitted and leaves no
+ * row: it is for the gateway's own questions about a request that has no model yet. Its time limit may be much shorter than a
+ * client's, so a failure raises no alert and says nothing about the endpoint. Throws GatewayError `upstream_failed` or
+ * `upstream_timeout`, and ClientGone.
  */
 export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall): Promise<SubCallAnswer> {
   const call = childOf(parent, caller);
@@ -161,7 +161,7 @@ async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallA
 }
 
 async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Response> {
-  // Nothing has been asked of anybody, so there is no row.
+  // Nothing was sent anywhere, so there is no row.
   if (call.interruption.failure !== null) throw call.interruption.failure;
   try {
     const prepared = await preparedOf(call, parent, asked);
@@ -177,7 +177,7 @@ async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Res
   }
 }
 
-/** A call of its own, whose client counts as gone when the parent's client leaves. */
+/** A separate call, whose client counts as gone when the parent's client leaves. */
 function childOf(
   parent: Call,
   { principal }: Authenticated,
@@ -195,7 +195,7 @@ function childOf(
   return { ...call, ...reserving, interruption, route: { ...call.route, requestType }, parentId: requestId };
 }
 
-/** The same caller and session, with a body and a model of its own. */
+/** The same caller and session, with another body and model. */
 async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise<Prepared> {
   const energy = await energyTermsOf(call, asked.model);
   const fresh = {
@@ -211,7 +211,7 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
   return await prepare(call, { ...parent, ...(await ownOf(call, asked)), ...fresh, energy });
 }
 
-/** What a call has of its own: body, model and time limit; no boon acts on it. */
+/** A call's own parts: body, model and time limit; no boon acts on it. */
 async function ownOf(
   call: Call,
   { model, body, timeoutMs }: OwnCall,

@@ -1,9 +1,10 @@
 /**
  * Lines of batches, which the control service sends with the token between the planes (docs/rules/batches.md#lines): each is a
- * call of the key that it names, under a request id that is its own. `GET` asks what has become of a line.
+ * call of the key that it names, under its own request id. `GET` returns the state of a line.
  */
+
+import { BATCH_ENDPOINTS } from "../../shared/catalogues/batch-endpoints.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { BATCH_ENDPOINTS } from "../../shared/schema/batch.ts";
 import { LINE_HEADERS, type LineOutcome } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER } from "../../shared/wire/internal.ts";
 import type { Deps } from "../deps.ts";
@@ -27,13 +28,13 @@ export async function batchLine(deps: Deps, request: Request, context: Execution
     if (request.method === "GET") return await whatBecame(cell, requestId);
     if (request.method !== "POST") throw new GatewayError("unknown_endpoint");
     const work = run(cell, request, context, requestId);
-    // It goes on when who asked has gone: its answer is kept.
+    // It continues after the caller has gone: its answer is kept.
     context.waitUntil(deps.underWay.during(work.catch(() => undefined)));
     return await work;
   });
 }
 
-/** A line's answer is kept before it ends at its Cell: one that is not there afterwards does not exist. */
+/** A line's answer is kept before it ends at its Cell: an answer that is missing afterwards does not exist. */
 async function whatBecame({ cell, ports }: Deps, requestId: string): Promise<Response> {
   if (await cell.withCell(async (stub) => await stub.isEntered(requestId)))
     return new Response(null, { status: IS_LIVE });

@@ -11,7 +11,7 @@ export function allowedOrigin(allowed: ReadonlySet<string>, { headers }: Request
   return allowed.has(origin) ? origin : null;
 }
 
-/** Whether a browser asks what a page may send. */
+/** Whether a browser asks which requests a page may send. */
 export function isPreflight({ method, headers }: Request): boolean {
   return method === "OPTIONS" && headers.has("access-control-request-method");
 }

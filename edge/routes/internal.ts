@@ -81,16 +81,21 @@ async function route(deps: Deps, request: Request): Promise<Response> {
 }
 
 /** Holds the process open until its requests are settled; those that run at the end of the body are interrupted. */
-async function stop({ memory, underWay }: Deps, request: Request): Promise<Response> {
+async function stop({ memory, underWay, cell }: Deps, request: Request): Promise<Response> {
   await request.text();
   memory.interruption.interrupt(new GatewayError("gateway_stopping", { headers: { "retry-after": "1" } }));
-  // The runtime ends a request that waits for others alone, without anything of its own.
+  // The runtime ends a request that only waits for other requests.
   do await sleep(SETTLED_EVERY_MS);
   while (!underWay.none);
+  await cell
+    .withCell(async (stub) => await stub.reportBudgets())
+    .catch(() => {
+      // the ledger is asked for what was not reported
+    });
   return new Response(null, { status: 204 });
 }
 
-/** What a tenant or key has used. */
+/** The use of a tenant or key. */
 async function answerBudgetUsage(deps: Deps, request: Request): Promise<Response> {
   const body = budgetSubjectSchema.safeParse(await request.json().catch(() => null));
   if (!body.success) throw new GatewayError("validation_failed", { param: "tenant" });
@@ -104,7 +109,7 @@ async function answerBudgetRebuild(deps: Deps, request: Request): Promise<Respon
   return Response.json({ rebuilt: await deps.budgets.rebuild(body.data.subjects) });
 }
 
-/** Compares digests, so that the time it takes reveals nothing of the token. */
+/** Compares digests, so that the time taken reveals nothing about the token. */
 async function authorized(request: Request, tokens: readonly string[]): Promise<boolean> {
   const digest = async (text: string) => await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   const given = await digest(request.headers.get("authorization") ?? "");

@@ -1,7 +1,7 @@
 /**
  * `GET /v1/openapi.json`: the OpenAPI document of the data plane (docs/rules/routes.md#openapi-document). It is made of the
- * tables that decide about requests: the classes of routes, the fields that the gateway itself reads, and the errors. What else a
- * body or an answer has belongs to its provider, so that these schemas are open.
+ * tables that decide about requests: the classes of routes, the fields that the gateway itself reads, and the errors. Other
+ * members of a body or an answer belong to its provider, so these schemas are open.
  */
 import { version } from "../../package.json";
 import { DATA_PLANE_ERRORS, type ErrorCode, errorBody } from "../../shared/errors.ts";
@@ -14,7 +14,7 @@ type Node = Readonly<Record<string, unknown>>;
 const OPENAI = "https://platform.openai.com/docs/api-reference/";
 const ANTHROPIC = "https://docs.claude.com/en/api/";
 
-/** What a route does, and where its provider describes bodies and answers. */
+/** The purpose of a route, and where its provider describes bodies and answers. */
 type About = readonly [summary: string, reference?: string];
 
 const MODEL_TEXTS: Readonly<Record<(typeof MODEL_ROUTES)[number], About>> = {
@@ -42,12 +42,12 @@ const OTHERS: Readonly<Record<string, About>> = {
   "Responses get /v1/responses/{id}": ["Read a stored response", `${OPENAI}responses`],
   "Responses delete /v1/responses/{id}": ["Delete a stored response", `${OPENAI}responses`],
   "Responses post /v1/responses/{id}/cancel": ["Cancel a response made in the background", `${OPENAI}responses`],
-  "Responses get /v1/responses/{id}/input_items": ["List what a stored response was made of", `${OPENAI}responses`],
+  "Responses get /v1/responses/{id}/input_items": ["List the input items of a stored response", `${OPENAI}responses`],
   "Realtime get /v1/responses": ["Send requests of `/v1/responses` over a WebSocket", `${OPENAI}responses`],
   "Realtime get /v1/realtime": ["Talk to a model over a WebSocket", `${OPENAI}realtime`],
   "Caller get /v1/models": ["List the models that the caller may use"],
   "Caller get /v1/models/{id}": ["Describe a model"],
-  "Caller get /v1/limits": ["Show the caller's limits, and what is left of them"],
+  "Caller get /v1/limits": ["Show the caller's limits and the remaining amounts"],
   "Batches get /v1/files": ["List the tenant's files", `${OPENAI}files`],
   "Batches post /v1/files": ["Upload a file of requests", `${OPENAI}files`],
   "Batches get /v1/files/{id}": ["Describe a file", `${OPENAI}files`],
@@ -70,7 +70,7 @@ const OTHERS: Readonly<Record<string, About>> = {
 const TAGS = {
   Inference: "Requests to a model. Each is authenticated, limited, examined and billed.",
   Responses: "Responses that an upstream keeps. They belong to the tenant that was given their ids.",
-  Batches: "Files of requests that run on slots that nobody asks for. They belong to the tenant.",
+  Batches: "Files of requests that run on otherwise unused slots. They belong to the tenant.",
   Realtime: "Sessions over a WebSocket. Each response is limited, examined and billed like a request.",
   Caller: "What the caller may use.",
   MCP: "MCP servers behind the gateway.",
@@ -86,7 +86,7 @@ const BILLED: Readonly<Record<BilledBy, string>> = {
   nothing: "nothing",
 };
 
-/** What the gateway does with the fields that it reads; numbers are in CHECKED_NUMBERS. */
+/** The gateway's use of the fields that it reads; numbers are in CHECKED_NUMBERS. */
 const FIELDS: Readonly<Record<string, Node>> = {
   model: { type: "string", description: "A registered name. The upstream gets its own name of the model." },
   stream: { type: ["boolean", "null"], description: "The answer comes as events." },
@@ -124,7 +124,7 @@ const ANSWER_HEADERS: Readonly<Record<string, string>> = {
 const FORMS = { "": "/v1/chat/completions", Messages: "/v1/messages" };
 const CODES = Object.keys(DATA_PLANE_ERRORS) as (keyof typeof DATA_PLANE_ERRORS)[];
 const STATUSES = [...new Set(CODES.map((code) => DATA_PLANE_ERRORS[code].status))];
-/** Of a request without a body that goes to no upstream. */
+/** For a request without a body that goes to no upstream. */
 const PLAIN_STATUSES: ReadonlySet<number> = new Set([400, 401, 403, 404, 500, 503]);
 
 const ref = (kind: string, name: string): Node => ({ $ref: `#/components/${kind}/${name}` });

@@ -1,6 +1,6 @@
 /**
- * What an MCP client has to know to sign in (RFC 9728, docs/rules/mcp.md#sign-in): where the tokens come from that the gateway
- * takes for a server. It is said of every name, whether or not such a server is registered.
+ * What an MCP client must know to sign in (RFC 9728, docs/rules/mcp.md#sign-in): the issuer of the tokens that the gateway
+ * accepts for a server. The answer is the same for every name, whether or not such a server is registered.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { Deps } from "../deps.ts";
@@ -9,7 +9,7 @@ import { mcpTarget } from "../domain/tools/mcp.ts";
 export const WELL_KNOWN = "/.well-known/";
 const METADATA = "/.well-known/oauth-protected-resource";
 
-/** Answers a path below {@link WELL_KNOWN}. Throws 404 for whatever is not served there. */
+/** Answers a path below {@link WELL_KNOWN}. Throws 404 for anything that is not served there. */
 export function wellKnown(deps: Deps, request: Request, path: string): Response {
   const { jwtIssuers } = deps.env;
   const resource = path.startsWith(`${METADATA}/`) ? path.slice(METADATA.length) : "";

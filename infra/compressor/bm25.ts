@@ -1,17 +1,17 @@
 /**
  * Scores of sentences for a question by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009): each
  * sentence is a document, all sentences of a request are the collection. The question is extended by words of the sentences
- * that fit it best, so that a sentence can be found that says it in other words. Linear in the text, but for one sort.
+ * that fit it best, so that a sentence with other words can be found. Linear in the text, except for one sort.
  */
 
 /** How soon further occurrences of a word count less, and how much the length of a sentence matters. */
 const K1 = 1.2;
 const B = 0.75;
-/** The best sentences whose words extend the question, how many words they give, and what such a word counts. */
+/** The best sentences whose words extend the question, how many words they give, and the weight of such a word. */
 const FEEDBACK_SENTENCES = 3;
 const FEEDBACK_TERMS = 10;
 const FEEDBACK_WEIGHT = 0.3;
-/** What the sentence before or behind a good one gets of its score: an answer often needs the sentence beside it. */
+/** The part of a good sentence's score that its neighbours get: an answer often needs the sentence beside it. */
 const NEIGHBOUR_WEIGHT = 0.15;
 
 interface Indexed {
@@ -81,7 +81,7 @@ function indexOf(text: string): Indexed {
   return { counts, length: words.length };
 }
 
-/** A word without the commonest English endings, when enough of it is left. */
+/** A word without the most common English endings, if enough of it is left. */
 function stemOf(word: string): string {
   const stem = word.replace(/(?:ingly|edly|ing|ies|ied|ed|es|s|e|y)$/, "");
   return stem.length >= 3 ? stem : word;

@@ -19,13 +19,13 @@ export async function buildConsole(sources = sourcesIn(ROOT)): Promise<ConsoleBu
   return bundle;
 }
 
-/** The same, unless what lies there is whole and was made of the same sources. */
+/** The same, unless a complete build of the same sources is already there. */
 export async function buildConsoleIfChanged(): Promise<void> {
   const sources = sourcesIn(ROOT);
   if (!isBuilt(ROOT, sources)) await buildConsole(sources);
 }
 
-/** Says of the console in a copy of the project that it was made of the copy's sources: a copy knows its packages by another file. */
+/** Marks the console in a copy of the project as built from the copy's sources: a copy knows its packages by another file. */
 export function stampConsole(root: string): void {
   const path = join(consoleIn(root), "manifest.json");
   const stamped = { ...(JSON.parse(readFileSync(path, "utf8")) as object), sources: sourcesIn(root) };
@@ -33,7 +33,7 @@ export function stampConsole(root: string): void {
   writeFileSync(path, JSON.stringify(stamped));
 }
 
-/** Whether the console in a copy of the project is whole and was made of these sources. */
+/** Whether the console in a copy of the project is complete and was built from these sources. */
 export function isBuilt(root: string, sources = sourcesIn(root)): boolean {
   const folder = consoleIn(root);
   try {

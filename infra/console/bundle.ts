@@ -7,26 +7,29 @@ import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type BuildResult, context, type Metafile } from "esbuild";
-import { WRITES_JSON_SCHEMA, withoutJsonSchema } from "./judging-only.ts";
+import { USES_HELPERS, WRITES_JSON_SCHEMA, withOwnHelpers, withoutJsonSchema } from "./judging-only.ts";
 import { onlyNamedParts } from "./named-parts.ts";
 import { askingAhead } from "./parts-ahead.ts";
 import { SharedPart } from "./shared-part.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ENTRY = "browser/main.tsx";
-/** What the entry loads at once, after it has chosen the language. */
+/** The module that the entry loads at once, after it has chosen the language. */
 const START = "browser/shell/start.tsx";
-/** Stands for a stylesheet that holds the styles of every room, in the order of their paths. */
+/** Represents a stylesheet that holds the styles of every room, in the order of their paths. */
 const STYLES = "console-styles";
-/** Stands for a module that loads the languages that have a file. */
+/** Represents a module that loads the languages that have a file. */
 const LANGUAGES = "console-languages";
 const MANIFEST = "manifest.json";
 const READ_ONLY: ReadonlySet<string | undefined> = new Set(["EROFS", "EACCES", "EPERM"]);
-/** Parts that an address may open, and what every page opens: what they need is asked for with them. Dialogs open by a click. */
+/**
+ * The parts that an address may open, and the parts that every page opens: their files are requested together with them.
+ * Dialogs open on a click.
+ */
 const OPENED_AT_ONCE = /(-(page|tab|part)|\/(endpoints-panel|toasts))\.tsx$/;
 /** What the server needs to know of a build (control/dashboard/assets.ts reads it). */
 interface ConsoleManifest {
-  /** Changes when any file changes. */
+  /** The build facts for the server (control/dashboard/assets.ts reads them). */
   readonly build: string;
   readonly script: string;
   readonly style: string;
@@ -42,7 +45,7 @@ export interface ConsoleFile {
   readonly gzipBytes: number;
   /** Names of the files that this one imports at once. */
   readonly imports: readonly string[];
-  /** The page or room that the file is made of; undefined for parts that several share. */
+  /** The page or room that the file belongs to; undefined for parts that several share. */
   readonly entry: string | undefined;
 }
 
@@ -87,6 +90,10 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
             contents: sourceOf(path),
             loader: path.endsWith("x") ? "tsx" : "ts",
           }));
+          own.onLoad({ filter: USES_HELPERS, namespace: "file" }, ({ path }) => ({
+            contents: withOwnHelpers(readFileSync(path, "utf8")),
+            loader: "js",
+          }));
           own.onLoad({ filter: WRITES_JSON_SCHEMA, namespace: "file" }, ({ path }) => ({
             contents: withoutJsonSchema(readFileSync(path, "utf8")),
             loader: "js",
@@ -127,7 +134,7 @@ function bundleOf({ metafile, outputFiles }: BuildResult<{ metafile: true; write
   const bundled = outputFiles.flatMap(({ path, contents }) => {
     const name = basename(path);
     const output = outputs[`out/${name}`];
-    // Every script has a stylesheet of its own too; the one of all rooms stands for them.
+    // Every script has its own stylesheet too; the common stylesheet replaces them.
     if (output === undefined || (name.endsWith(".css") && output.entryPoint !== `${STYLES}:${STYLES}`)) return [];
     return [{ name, contents, gzipBytes: 0, ...relationsOf(output) }];
   });
@@ -170,8 +177,8 @@ export function firstLoad(files: readonly ConsoleFile[], ...scripts: readonly st
 }
 
 /**
- * Writes a bundle below `folder`; the manifest comes last, so that it never names a file that is not there. The files of the
- * build before stay, for pages that are open. `sources` is the hash of what the bundle is made of.
+ * Writes a bundle below `folder`; the manifest comes last, so that it never names a missing file. The files of the previous
+ * build stay, for open pages. `sources` is the hash of the bundle's sources.
  */
 export function writeConsole({ files, manifest }: ConsoleBundle, folder: string, sources: string): void {
   mkdirSync(folder, { recursive: true });
@@ -182,7 +189,7 @@ export function writeConsole({ files, manifest }: ConsoleBundle, folder: string,
   try {
     writeWhole(join(folder, MANIFEST), JSON.stringify({ ...manifest, sources }));
   } catch (error) {
-    // The same files are as good in a folder that cannot be written: the next start bundles again, and no more.
+    // A read-only folder with the same files is fine too: the next start only bundles again.
     if (!isSame || !READ_ONLY.has((error as NodeJS.ErrnoException).code)) throw error;
   }
   if (isSame) return;

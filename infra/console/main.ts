@@ -1,4 +1,4 @@
-/** Builds the console alone, for `npm run dashboard`, which needs nothing else of a build. Exit code 1 when it cannot be built. */
+/** Builds only the console, for `npm run dashboard`, which needs no other part of a build. Exit code 1 if it cannot be built. */
 import { buildConsoleIfChanged } from "./build.ts";
 
 try {

@@ -1,6 +1,6 @@
 /**
- * Leaves out the parts of a component that nobody names. Base UI exports each component as one object of all its parts, of
- * which the bundler cannot leave any out; it can when the same module is imported as a namespace (docs/rules/console.md#files).
+ * Removes the unused parts of a component. Base UI exports each component as one object of all its parts, of which the bundler
+ * cannot leave any out; it can when the same module is imported as a namespace (docs/rules/console.md#files).
  */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

@@ -43,6 +43,19 @@ describe("the console's bundle", () => {
     );
     expect(asked).toEqual(needed);
   });
+
+  it("tells the schema library to make no code of texts before any file loads that library", () => {
+    const { files, manifest } = bundle;
+    const first = firstLoad(files, manifest.script, ...manifest.preload);
+    const withText = (text: string) => files.filter((file) => textOf(file).includes(text));
+    const configuring = withText("__zod_globalConfig:{jitless:");
+    const library = withText("globalThis).__zod_globalConfig");
+    expect({
+      configuring: configuring.map(({ entry }) => entry),
+      libraries: library.length,
+      inFirstLoad: library.filter(({ name }) => first.includes(name)).map(({ name }) => name),
+    }).toEqual({ configuring: ["browser/shell/start.tsx"], libraries: 1, inFirstLoad: [] });
+  });
 });
 
 function textOf({ contents }: ConsoleFile): string {

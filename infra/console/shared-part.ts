@@ -9,8 +9,8 @@ import type { Loader, Metafile, Plugin } from "esbuild";
 
 const SHARED = "console-shared";
 /**
- * A file that several pages share and that is smaller, before compression, is not worth a request of its own. The more pages
- * there are, the more files are divided between them: from some size on, the first load would get all of a library so.
+ * A smaller file (before compression) that several pages share is not worth its own request. The more pages there are, the more
+ * files are divided between them: from some size on, the first load would get all of a library so.
  */
 const SMALL_BYTES = 5 * 1024;
 
@@ -19,7 +19,7 @@ export class SharedPart {
   readonly #root: string;
   readonly #sourceOf: (path: string) => string;
   #modules: readonly string[] = [];
-  /** Paths of the modules at which a file begins. */
+  /** Paths of the modules at which a file starts. */
   #entries: ReadonlySet<string> = new Set();
 
   /** `root`: the folder to which the paths of builds are relative; `sourceOf` gives the text of a file. */
@@ -28,7 +28,7 @@ export class SharedPart {
     this.#sourceOf = sourceOf;
   }
 
-  /** `first`: the modules at which the first load begins. */
+  /** `first`: the modules at which the first load starts. */
   learn({ outputs }: Metafile, first: readonly string[]): void {
     const needed = (name: string, seen = new Set<string>()): ReadonlySet<string> => {
       if (outputs[name] === undefined || seen.has(name)) return seen;
@@ -41,7 +41,7 @@ export class SharedPart {
         first.includes(entryPoint ?? "") ? [...needed(name)] : [],
       ),
     );
-    // What a small file needs comes with it, so that must be small as well.
+    // A small file brings its own dependencies along, so they must be small too.
     const isWanted = (name: string): boolean =>
       [...needed(name)].every((one) => atFirst.has(one) || (outputs[one]?.bytes ?? 0) < SMALL_BYTES);
     this.#modules = Object.entries(outputs)

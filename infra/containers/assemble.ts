@@ -1,6 +1,6 @@
 /**
- * The build stage of the Containerfile: bundles the Worker and the console, and lays out the content of each image in a folder of
- * its own: `node infra/containers/assemble.ts <folder>`. Files are linked, not copied.
+ * The build stage of the Containerfile: bundles the Worker and the console, and lays out the content of each image in a
+ * separate folder: `node infra/containers/assemble.ts <folder>`. Files are linked, not copied.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -31,7 +31,7 @@ function assemble(name: ImageName, folder: string): void {
   for (const test of globSync("{control,edge,shared,infra,browser}/**/*.test.{ts,tsx}", { cwd: folder }))
     rmSync(join(folder, test));
   writeFileSync(join(folder, "sbom.cdx.json"), `${JSON.stringify(sbomOf(lock, readProject(), installed), null, 2)}\n`);
-  // an image with the sources looks at each start whether its console was made of them
+  // an image with sources checks at each start whether its console was built from them
   if (IMAGE_CONTENTS[name].files.includes("browser")) stampConsole(folder);
 }
 

@@ -1,4 +1,4 @@
-/** `npm run build:services`: bundles what a service needs that starts from a folder it cannot write (infra/systemd). */
+/** `npm run build:services`: bundles the files of a service that starts from a read-only folder (infra/systemd). */
 import { bundleAll } from "./bundle-all.ts";
 
 await bundleAll();

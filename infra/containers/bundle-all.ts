@@ -1,4 +1,4 @@
-/** What is bundled before a start: in an image, and for a service of systemd. */
+/** The bundles made before a start: in an image, and for a systemd service. */
 import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildConsole } from "../console/build.ts";

@@ -1,6 +1,6 @@
 /**
- * compose.yaml and its overlay: every image is pinned, every service is asked for its health, no secret is in the file or has a
- * default, what is mounted exists, and both planes start with what they get. No engine is asked: there is none here.
+ * compose.yaml and its overlay: every image is pinned, every service has a health check, no secret is in the file or has a
+ * default, every mounted file exists, and both planes start with their variables. No container engine is used: tests have none.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ const fileSchema = z.looseObject({
   secrets: z.record(z.string(), z.strictObject({ file: z.string() })),
 });
 
-/** `!override` is compose's own: the value stands in place of that of the file before. */
+/** `!override` is compose's own: the value replaces the value of the file before. */
 const customTags = [
   { tag: "!override", collection: "seq" as const },
   { tag: "!override", collection: "map" as const },
@@ -109,7 +109,7 @@ describe("every service", () => {
       const named = [...Object.values(environment), ...command, ...entrypoint].join(" ");
       const used = [...named.matchAll(/\/run\/secrets\/([\w.-]+)/g)].map(([, name]) => name ?? "");
       expect(used.filter((name) => !secrets.includes(name))).toEqual([]);
-      // a secret that begins with a dash would be an option
+      // a secret that starts with a dash would be an option
       expect(named).not.toMatch(/ "?\$\$\(cat/);
       const inWords = Object.entries(environment).filter(
         ([name, value]) =>

@@ -1,4 +1,4 @@
-/** The Containerfile, where it needs no builder: `npm run test:area -- containers` builds and runs what it describes. */
+/** The Containerfile, as far as no builder is needed: `npm run test:area -- containers` builds and runs the images. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -13,13 +13,13 @@ const failed = answers.filter((answer) => answer.status === "rejected");
 for (const { reason } of failed) process.stderr.write(`${reason instanceof Error ? reason.message : String(reason)}\n`);
 process.exit(answers.length > 0 && failed.length === 0 ? 0 : 1);
 
-/** With a certificate the data plane speaks TLS at the same address, and says so to who does not. */
+/** With a certificate the data plane speaks TLS at the same address, and answers plain HTTP with an error that says so. */
 async function statusOf(url: string): Promise<number> {
   const signal = AbortSignal.timeout(WITHIN_MS);
   const answer = await fetch(url, { signal });
   if (answer.status !== 400 || !(await answer.text()).includes('"https_required"')) return answer.status;
   return await new Promise((resolve, reject) => {
-    // the certificate is for the name under which clients come, and this container asks itself
+    // the certificate is for the name that clients use, and this container calls itself
     get(url.replace(/^http:/, "https:"), { rejectUnauthorized: false, signal }, (secure) => {
       secure.resume();
       resolve(secure.statusCode ?? 0);

@@ -1,4 +1,4 @@
-/** The images: each has the packages that its scripts import, and nothing else is promised of them than what is in the lock file. */
+/** The images: each has the packages that its scripts import, and its SBOM lists only packages of the lock file. */
 import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ import { sbomOf } from "./sbom.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const lock = readLock();
 
-/** What a script and its modules import of packages, and the rooms that they are in. */
+/** The packages that a script and its modules import, and their rooms. */
 async function importsOf(entries: readonly string[]) {
   const { metafile } = await build({
     absWorkingDir: ROOT,

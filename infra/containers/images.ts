@@ -72,12 +72,12 @@ export const IMAGE_CONTENTS: Readonly<Record<ImageName, Image>> = {
 /** Node is in the base of every image. */
 const NOT_IN_IMAGES = /^node-linux-/;
 
-/** What is read of a lock file. */
+/** The parts of a lock file that are read. */
 export interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
 
-/** What is read of a package of a lock file. */
+/** The parts of a lock file's package that are read. */
 interface LockedPackage {
   readonly version?: string;
   readonly license?: string;
@@ -88,7 +88,7 @@ interface LockedPackage {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** The packages that an image's scripts import; those of every image when no name is given. */
+/** The packages that an image's scripts import; without a name, those of every image. */
 function rootsOf(lock: Lock, name: ImageName | undefined): readonly string[] {
   const listed = name === undefined ? null : IMAGE_CONTENTS[name].packages;
   return listed ?? Object.keys(lock.packages[""]?.dependencies ?? {});
@@ -109,7 +109,7 @@ export function packageFolders(lock: Lock, name?: ImageName): readonly string[] 
   return [...found].filter((path) => !NOT_IN_IMAGES.test(path.slice(FOLDER.length)));
 }
 
-/** The folders of the packages that a package needs. Throws for one that the lock does not have, unless it is optional. */
+/** The folders of the packages that a package needs. Throws if the lock lacks one, unless it is optional. */
 export function neededBy(lock: Lock, path: string): readonly string[] {
   const { dependencies = {}, optionalDependencies = {}, peerDependencies = {}, ...own } = lock.packages[path] ?? {};
   const optional = new Set(Object.keys(optionalDependencies));

@@ -1,4 +1,4 @@
-/** What the images need to know of package.json and package-lock.json. */
+/** The parts of package.json and package-lock.json that the images need. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Lock } from "./images.ts";

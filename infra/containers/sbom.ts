@@ -4,7 +4,7 @@
  */
 import { type Lock, neededBy, packageName } from "./images.ts";
 
-/** What is known of the whole: from package.json. */
+/** Facts about the whole product: from package.json. */
 interface Project {
   readonly name: string;
   readonly version: string;

@@ -1,12 +1,12 @@
 /**
- * Variables whose values are in files, as containers and service managers hand out secrets: `GATEWAY_ADMIN_TOKEN_FILE` names the
- * file with the value of `GATEWAY_ADMIN_TOKEN`. Pure but for the files.
+ * Variables whose values are in files, as containers and service managers hand out secrets: `GATEWAY_ADMIN_TOKEN_FILE` names
+ * the file with the value of `GATEWAY_ADMIN_TOKEN`. Pure except for the files.
  */
 import { readFileSync } from "node:fs";
 import { systemProblem } from "../../control/kernel/system-problem.ts";
 import { VARIABLE_NAMES } from "../../shared/env/variable-names.ts";
 
-/** A file that cannot be used; the message names the variable, and never what is in the file. */
+/** An unusable file; the message names the variable, and never contains the file's content. */
 export class SecretFileError extends Error {
   override readonly name = "SecretFileError";
 }
@@ -15,13 +15,13 @@ export class SecretFileError extends Error {
 const NAMES = /^((?:GATEWAY_|DASHBOARD_)[A-Z0-9_]+|DATABASE_URL|OIDC_PROVIDERS|OTEL_EXPORTER_OTLP_HEADERS)_FILE$/;
 
 /**
- * The environment with the content of the files in place of their names; one end of line is cut off. Throws SecretFileError for a
- * file that cannot be read, or is empty and not of an old secret, and for a variable that is set as well.
+ * The environment with the content of the files in place of their names; one line end is removed. Throws SecretFileError if a
+ * file cannot be read, if it is empty and not for an old secret, or if the variable is set too.
  */
 export function withSecretFiles(env: NodeJS.ProcessEnv): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
-    // a variable that has a file by its own meaning, such as that of a certificate, stays as it is
+    // a variable that means a file by definition, such as a certificate's, stays unchanged
     const variable = VARIABLE_NAMES.includes(name) ? undefined : NAMES.exec(name)?.[1];
     if (value === undefined) continue;
     if (variable === undefined) found[name] = value;

@@ -1,6 +1,6 @@
 /**
- * The secrets of compose.yaml as files. A secret that is there stays as it is, and a file gets its name when its content is on the
- * disk: a process that is killed leaves no half secret that a later one takes for whole.
+ * The secrets of compose.yaml as files. An existing secret stays unchanged, and a file gets its name when its content is on the
+ * disk: a killed process leaves no partial secret that a later one could take for complete.
  */
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,13 +21,13 @@ export function writeSecrets(folder: string, random: (bytes: number) => Buffer):
   };
   return Object.keys(secretTexts(random, known)).filter((name) => {
     if (known(name) !== undefined) return false;
-    // asked anew for each: an address fits the password that is on the disk, whoever has made that
+    // read again for each: an address fits the password on the disk, whoever has written it
     const text = secretTexts(random, known)[name] ?? "";
     return stored(join(folder, name), `${join(folder, `.${name}`)}.${random(DRAFT_BYTES).toString("hex")}`, text);
   });
 }
 
-/** False when the file was there already. Its mode is this one whatever the umask of the process. */
+/** False if the file existed already. Its mode is this one under any umask of the process. */
 function stored(path: string, draft: string, text: string): boolean {
   try {
     writeFileSync(draft, `${text}\n`, { mode: 0o600, flag: "wx", flush: true });

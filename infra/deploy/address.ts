@@ -1,8 +1,8 @@
-/** Whether the address at which a new Worker is to be verified leads to it. Pure. */
+/** Whether the address for the verification of a new Worker leads to it. Pure. */
 
 /**
- * What is wrong with `proxyUrl` for a Worker that is not there yet; null: nothing. Later an address can also have been given
- * to the Worker outside of wrangler.toml, so that only an answer shows where it leads.
+ * The fault of `proxyUrl` for a Worker that does not exist yet; null if it has none. Later the Worker can also have an address
+ * from outside wrangler.toml, so only an answer shows where it leads.
  *
  * @param routes of wrangler.toml; none: the Worker gets an address of workers.dev
  */

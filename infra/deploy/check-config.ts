@@ -7,11 +7,11 @@ import { isAddressAllowed } from "../../shared/network/ssrf.ts";
 import { type Finding, findingOf } from "./finding.ts";
 import { driftOf, type WorkerConfig } from "./worker-config.ts";
 
-/** What the platform allows a Worker of a paid plan (developers.cloudflare.com/workers/platform/limits, 2026-11). */
+/** The platform's limits for a Worker of a paid plan (developers.cloudflare.com/workers/platform/limits, 2026-11). */
 const VARIABLES_MAX = 128;
 const VARIABLE_MAX_BYTES = 5 * 1024;
 
-/** Variables with credentials: they are secrets of the Worker, and never stand in wrangler.toml. */
+/** Variables with credentials: they are secrets of the Worker, and must not be in wrangler.toml. */
 const CREDENTIALS = [
   "GATEWAY_ADMIN_TOKEN",
   "GATEWAY_ADMIN_TOKEN_OLD",
@@ -27,7 +27,7 @@ const CREDENTIALS = [
   "OTEL_EXPORTER_OTLP_HEADERS",
 ];
 
-/** What the Worker cannot do without, and would look for on its own machine when it is unset. */
+/** Variables that the Worker needs, and that would default to its own machine if unset. */
 const ADDRESSES = ["GATEWAY_REDIS_URL", "GATEWAY_CLICKHOUSE_URL", "GATEWAY_INTERNAL_BASE_URL"];
 
 /** Both planes have to have the same text; what one has that leaves it out. */
@@ -42,7 +42,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export interface WorkerRules {
   /** The names of the variables that the Worker reads. */
   readonly names: readonly string[];
-  /** What is wrong with the variables, by name and without values; null: nothing. */
+  /** The faults of the variables, by name and without values; null if there are none. */
   check(variables: Readonly<Record<string, string>>): string | null;
 }
 
@@ -51,7 +51,7 @@ export interface ConfigFacts {
   readonly environment: string;
   readonly top: WorkerConfig;
   readonly config: WorkerConfig;
-  /** The operator's variables: those of the control service, and the values of the Worker's secrets as far as they are known. */
+  /** The operator's variables: those of the control service, and the values of the Worker's secrets if they are known. */
   readonly own: Variables;
   readonly rules: WorkerRules;
   /** The newest compatibility date that the runtime of the tests knows, `YYYY-MM-DD`. */
@@ -64,7 +64,7 @@ export interface ConfigFacts {
 export function checkConfig(facts: ConfigFacts): readonly Finding[] {
   const { environment, top, config } = facts;
   const drift = driftOf(top, config).map(
-    (name) => `${name} of env.${environment} differs from the top level, which is what was tested: make them equal`,
+    (name) => `${name} of env.${environment} differs from the top level, which was tested: make them equal`,
   );
   const sizes = limitProblems(config);
   return [
@@ -93,12 +93,12 @@ function variableProblems({ environment, config, own, rules }: ConfigFacts): rea
   const differing = Object.entries(OF_BOTH_PLANES)
     .filter(([name, unset]) => (own[name] || unset) !== (vars[name] || unset))
     .map(([name]) => name);
-  // The control service may reach the store by an address of its own network, which is then not among the variables here.
+  // The control service may reach the store at an address of its own network, which is then not among the variables here.
   const [ours, workers] = [own["GATEWAY_CLICKHOUSE_URL"], vars["GATEWAY_CLICKHOUSE_URL"]];
   if (ours !== undefined && workers !== undefined && ours !== workers) differing.push("GATEWAY_CLICKHOUSE_URL");
   const oneSided = KEYS_OF_BOTH_PLANES.filter((name) => (own[name] ?? "") !== "" && !secrets.includes(name));
   const known = Object.fromEntries(secrets.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]])));
-  // What is missing has a finding of its own.
+  // Missing variables have their own finding.
   const placeholders = Object.fromEntries(missing.map((name) => [name, "https://unset.invalid"]));
   const malformed = rules.check({ ...vars, ...placeholders, ...known });
   return [

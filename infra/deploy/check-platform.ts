@@ -1,6 +1,6 @@
 /**
- * The checks that ask outside: the platform, through wrangler, and the stores, from here. They change nothing; a check that
- * cannot be made is a problem of its own, never a success.
+ * The checks that call other systems: the platform, through wrangler, and the stores, from this machine. They change nothing; a
+ * check that cannot run is a problem, never a success.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,14 +19,14 @@ import { WranglerError } from "./wrangler-answer.ts";
 /** What the platform takes of a Worker of a paid plan (developers.cloudflare.com/workers/platform/limits, 2026-11). */
 const UPLOAD_MAX_KIB = { plain: 64 * 1024, compressed: 10 * 1024 };
 
-/** What the checks found, and what the deployment goes on with. */
+/** The findings of the checks, and the values that the deployment continues with. */
 interface PlatformChecks {
   readonly findings: readonly Finding[];
   /** Null: it could not be read. */
   readonly deployed: Deployed | null;
 }
 
-/** What is asked. */
+/** The inputs of the checks. */
 interface PlatformFacts {
   readonly options: DeployOptions;
   readonly config: WorkerConfig;
@@ -47,7 +47,7 @@ export async function checkPlatform(
   const stores = reachStores(facts.stores, ports.request);
   const database = checkDatabase(facts, ports.databases);
   const account = await checkAccount(wrangler, facts.account);
-  // Nothing else of the platform can be asked by nobody, nor of no account.
+  // Nothing else on the platform can be queried without a sign-in, or without an account.
   const signedIn = account.problem === null;
   const build = await attempt("bundle", async () => await checkBuild(wrangler));
   const deployed = signedIn ? await attempt("deployed now", async () => await wrangler.deployed()) : null;
@@ -151,7 +151,7 @@ async function checkDatabase({ databases: at }: PlatformFacts, databases: Databa
     const pending = await databases.pending(at);
     return fine("database", pending.length === 0 ? "up to date" : `to be applied: ${pending.join(", ")}`);
   } catch (error) {
-    // A message of ours; what a driver says can have the address in it.
+    // A message of ours; a driver's text can contain the address.
     const own = error instanceof Error && error.message.startsWith("migration ") ? error.message : reasonOf(error);
     return wrong("database", `GATEWAY_DATABASE_URL: ${own}`);
   }

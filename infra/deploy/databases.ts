@@ -1,4 +1,4 @@
-/** The databases of a deployment: what the new version would change in them, and the change itself. */
+/** The databases of a deployment: the changes that the new version needs, and the change itself. */
 import pino from "pino";
 import { connect } from "../../control/db/connect.ts";
 import { migrate, pendingMigrations } from "../../control/db/migrate.ts";
@@ -10,14 +10,14 @@ export interface DatabaseAddresses {
   readonly clickhouse: { readonly url: string; readonly db: string; readonly user: string; readonly password: string };
 }
 
-/** What a deployment does with the databases. */
+/** The database operations of a deployment. */
 export interface Databases {
   /**
    * The migrations that the configuration database has not had. Rejects when it does not answer, or knows migrations that this
    * version does not.
    */
   pending(at: DatabaseAddresses): Promise<readonly string[]>;
-  /** Applies what is pending, in both databases; returns the names of what was applied in the first. */
+  /** Applies pending migrations in both databases; returns the names of those applied in the first. */
   migrate(at: DatabaseAddresses): Promise<readonly string[]>;
 }
 

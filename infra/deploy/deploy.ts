@@ -1,6 +1,6 @@
 /**
- * A deployment from check to verification (docs/platform.md#deploy). Nothing is uploaded while a check has a problem. What it
- * did, and what serves when it ends, it has said.
+ * A deployment from check to verification (docs/platform.md#deploy). Nothing is uploaded while a check has a problem. It prints
+ * what it did, and what serves when it ends.
  */
 import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
 import { type ConfigFacts, checkConfig } from "./check-config.ts";
@@ -14,14 +14,14 @@ import type { ReachedStores } from "./reach.ts";
 import { DeployFailure, type RolloutPorts, rollOut } from "./rollout.ts";
 import { WranglerError } from "./wrangler-answer.ts";
 
-/** What a deployment is made of. */
+/** The parts of a deployment. */
 export interface Deployment extends Omit<ConfigFacts, "environment"> {
   readonly options: DeployOptions;
   /** The version of package.json, which tags the upload. */
   readonly release: string;
 }
 
-/** Checks, and unless only that was asked, deploys. Resolves with whether everything went well; says what it does. */
+/** Checks, and deploys unless only checks were requested. Resolves with whether everything succeeded; prints what it does. */
 export async function deploy(deployment: Deployment, ports: RolloutPorts): Promise<boolean> {
   const ownSecrets = await secretsOf(deployment);
   const plan = await checkAll(deployment, ownSecrets, ports).catch((error: unknown) => {
@@ -46,7 +46,7 @@ export async function deploy(deployment: Deployment, ports: RolloutPorts): Promi
   }
 }
 
-/** Null: something is wrong, which has been said. */
+/** Null: something is wrong, and was printed. */
 async function checkAll(
   deployment: Deployment,
   ownSecrets: Readonly<Record<string, string>>,

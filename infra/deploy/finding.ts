@@ -1,11 +1,11 @@
 /** The result of one check before a deployment. */
 
-/** What was checked, and what was found. Nothing is uploaded while one has a problem. */
+/** A check and its result. Nothing is uploaded while one has a problem. */
 export interface Finding {
   readonly what: string;
-  /** What is wrong and how to mend it; null: it is as it should be. */
+  /** The fault and its fix; null: there is none. */
   readonly problem: string | null;
-  /** What is known when nothing is wrong. */
+  /** The known facts if nothing is wrong. */
   readonly detail: string;
 }
 

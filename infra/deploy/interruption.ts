@@ -1,6 +1,6 @@
 /**
- * What an interrupt does to a deployment: the first one asks it to stop, which takes traffic back; a second one ends the
- * command at once, after it has said what is not known then.
+ * The effect of an interrupt on a deployment: the first one asks it to stop, which takes traffic back; a second one ends the
+ * command at once, after a message that names what is unknown.
  */
 
 /** The reason of an interrupted deployment. */

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { understandsMessages } from "./messages-since.ts";
 
-/** No version stands in a file as it is: it may become that of a release (test/lint/version.test.ts). */
+/** No version is written literally in a file: it may become the version of a release (test/lint/version.test.ts). */
 const version = (...parts: readonly number[]): string => parts.join(".");
 
 it.each([

@@ -1,14 +1,14 @@
-/** What a deployment is to be, judged before anything is asked (docs/platform.md#deploy). */
+/** The options of a deployment, judged before any check (docs/platform.md#deploy). */
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { isWebUrl, NO_WEB_URL } from "../../shared/env/env-fields.ts";
 
-/** What was asked for on the command line, and the operator's variables that name where the gateway is. */
+/** The options of the command line, and the operator's variables that name where the gateway is. */
 export interface DeployOptions {
   readonly environment: string;
   /** Check, and change nothing. */
   readonly onlyChecks: boolean;
-  /** Whether the Worker is to be made. Without it a Worker that is not found is taken for a wrong account. */
+  /** Whether the Worker is to be created. Without it a missing Worker is taken for a wrong account. */
   readonly isFirst: boolean;
   /** The part of the traffic, in percent, that the new version gets; the operator gives it the rest. */
   readonly percentage: number;
@@ -19,7 +19,7 @@ export interface DeployOptions {
   readonly model: string;
 }
 
-/** Thrown for options that make no deployment; the message names each wrong one and what it may be. */
+/** Thrown for invalid options; the message names each wrong one and its allowed values. */
 export class DeployOptionsError extends Error {
   override readonly name = "DeployOptionsError";
 }

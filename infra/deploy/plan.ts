@@ -1,7 +1,7 @@
 /**
- * Which way a version goes to the platform, and back. A version that brings an object migration, and the first one of a
- * Worker, can only be deployed to all at once: the platform applies migrations with `wrangler deploy` alone. So can one whose
- * messages the version that serves does not understand, but that one can have the traffic back. Pure.
+ * Which way a version goes to the platform, and back. A version that brings an object migration, and the first one of a Worker,
+ * can only be deployed to all at once: the platform applies migrations with `wrangler deploy` alone. The same holds for a
+ * version whose messages the serving version does not understand, but then the serving version can get the traffic back. Pure.
  */
 import { understandsMessages } from "./messages-since.ts";
 import type { DeployOptions } from "./options.ts";
@@ -37,7 +37,7 @@ export function planOf(deployed: Deployed, migrationTags: readonly string[]): De
   };
 }
 
-/** The versions that serve: one without traffic is left of a trial that did not end. */
+/** The versions that serve: a version without traffic is the rest of an unfinished trial. */
 export function servingIn({ versions }: Deployed): Deployed["versions"] {
   return versions.filter(({ percentage }) => percentage > 0);
 }
@@ -54,7 +54,7 @@ interface Expected {
   readonly options: Pick<DeployOptions, "environment" | "isFirst" | "percentage">;
 }
 
-/** Why nothing can be deployed to what the platform has now; null: it can. */
+/** Why nothing can be deployed over the platform's current state; null: it can. */
 export function deployedProblem(deployed: Deployed, { worker, migrationTags, options }: Expected): string | null {
   const { exists, migrationTag } = deployed;
   const serving = servingIn(deployed);
@@ -66,7 +66,7 @@ export function deployedProblem(deployed: Deployed, { worker, migrationTags, opt
   if (one !== undefined && serving.length > 1)
     return `two versions share the traffic (${sharesOf(serving)}): give one of them all of it first, for example npx wrangler versions deploy ${one.id}@100% --env ${options.environment} --yes`;
   if (migrationTag !== null && !migrationTags.includes(migrationTag))
-    return `the objects have the migration ${migrationTag}, which wrangler.toml of this checkout does not list: it is older than what is deployed, or that is another Worker; deploy from a checkout that lists it`;
+    return `the objects have the migration ${migrationTag}, which wrangler.toml of this checkout does not list: it is older than the deployed version, or the Worker is another one; deploy from a checkout that lists it`;
   const plan = planOf(deployed, migrationTags);
   if (plan.way === "whole" && options.percentage < 100)
     return `--gradual is not possible: ${plan.reason}, and the platform does that for all traffic at once`;

@@ -1,6 +1,6 @@
 /**
- * Whether what the Worker and the deployment need can be reached from here, with the credentials that they will use. Never
- * says an address or a credential in a problem, only the variable.
+ * Whether the services that the Worker and the deployment need can be reached from here, with the credentials that they will
+ * use. A problem never contains an address or a credential, only the variable.
  */
 import { type Finding, fine, wrong } from "./finding.ts";
 
@@ -9,7 +9,7 @@ const ANSWER_WITHIN_MS = 10_000;
 /** The part of `fetch` that is used. */
 export type Request = (url: string, init?: RequestInit) => Promise<Response>;
 
-/** What is asked; an address that is empty is not asked, because another check has said that it is missing. */
+/** The addresses to check; an empty one is skipped, because another check has reported that it is missing. */
 export interface ReachedStores {
   readonly redis: { readonly url: string; readonly token: string };
   readonly clickhouse: { readonly url: string; readonly user: string; readonly password: string };

@@ -1,7 +1,7 @@
 /**
  * The steps of a deployment that change something (docs/platform.md#deploy). A version that can be tried first is verified
  * before it has any traffic and again when it has it; when a verification fails or is interrupted, the traffic goes back to the
- * version that had it, unless the platform cannot go back. Whatever happens, what serves afterwards has been said.
+ * version that had it, unless the platform cannot go back. In every case it prints what serves afterwards.
  */
 import type { DatabaseAddresses, Databases } from "./databases.ts";
 import type { DeployOptions } from "./options.ts";
@@ -17,7 +17,7 @@ export interface RolloutPorts extends VerifyPorts {
   readonly databases: Databases;
 }
 
-/** What is rolled out. */
+/** The contents of a rollout. */
 interface Rollout {
   readonly options: DeployOptions;
   /** The name of the Worker on the platform. */
@@ -29,7 +29,7 @@ interface Rollout {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** A step failed; what was changed until then has been said or taken back. */
+/** A step failed; earlier changes have been reported or reverted. */
 export class DeployFailure extends Error {
   override readonly name = "DeployFailure";
 }
@@ -121,7 +121,7 @@ async function deployUpload(plan: UploadPlan, rollout: Rollout, ports: RolloutPo
     say(`to continue: npx wrangler versions deploy ${id}@100% --env ${options.environment} --yes`);
 }
 
-/** Gives the traffic back, unless it is no longer that of this deployment. */
+/** Returns the traffic, unless it no longer goes to this deployment. */
 async function takeBack(id: string, plan: UploadPlan, options: DeployOptions, ports: RolloutPorts): Promise<void> {
   const { wrangler, say } = ports;
   try {

@@ -1,6 +1,6 @@
 /**
- * Runs wrangler as a process of its own, without the gateway's variables, and reads the file that it writes for programs. The
- * process is in a group of its own, so that Ctrl-C at the terminal does not end it in the middle of a change.
+ * Runs wrangler as a separate process, without the gateway's variables, and reads the file that it writes for programs. The
+ * process has its own process group, so Ctrl-C at the terminal does not end it in the middle of a change.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
@@ -9,13 +9,13 @@ import { join } from "node:path";
 import type { HowToRun, RunWrangler } from "./wrangler.ts";
 import { type CommandResult, WranglerError } from "./wrangler-answer.ts";
 
-/** Where and with what wrangler runs. */
+/** The folder and the settings of wrangler. */
 interface WranglerPlace {
   /** The path of an executable and its first arguments. */
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Ends the commands that it may end; its reason is what they reject with. */
+  /** Ends the commands that it may end; they reject with its reason. */
   readonly interrupted: AbortSignal;
 }
 
@@ -72,8 +72,8 @@ async function run(
 }
 
 /**
- * A file that has no name any more when the text is written to it: whatever ends this process, nothing is left in the folder
- * for temporary files. Its reading end is at the beginning.
+ * A file that no longer has a name when the text is written to it. So nothing is left in the folder for temporary files,
+ * however this process ends. It is read from the start.
  */
 function namelessFile(text: string): number {
   const folder = mkdtempSync(join(tmpdir(), "gateway-stdin-"));
@@ -95,7 +95,7 @@ function endGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, "SIGTERM");
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 

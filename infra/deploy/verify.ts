@@ -1,6 +1,6 @@
 /**
- * One governed request through the deployed Worker, and what has to follow from it: the version that was deployed answers, an
- * unknown key is refused, the request is served, its row is in the ledger, and the control service reaches the cell.
+ * One governed request through the deployed Worker, and its required effects: the version that was deployed answers, an unknown
+ * key is refused, the request is served, its row is in the ledger, and the control service reaches the cell.
  */
 import { z } from "zod";
 import { WORKER_VERSION_HEADER } from "../../shared/wire/worker-version.ts";
@@ -18,7 +18,7 @@ const PAUSE_MS = 500;
 /** A key of the right form that no gateway has made. */
 const UNKNOWN_KEY = `sk_${"0".repeat(48)}`;
 
-/** What the verification uses. */
+/** The dependencies of the verification. */
 export interface VerifyOptions {
   readonly proxyUrl: string;
   readonly adminUrl: string;
@@ -26,9 +26,9 @@ export interface VerifyOptions {
   /** An API key of a tenant that may use the model. */
   readonly apiKey: string;
   readonly model: string;
-  /** The version that has to answer, and the name of its Worker. */
+  /** The version that must answer, and the name of its Worker. */
   readonly version: { readonly worker: string; readonly id: string };
-  /** Whether the version is asked for by name, because it does not have all traffic. */
+  /** Whether requests name the version, because it does not have all traffic. */
   readonly byName: boolean;
   /** Whether the objects of the version before, which may still be there, may not understand this one. */
   readonly untried: boolean;
@@ -41,7 +41,7 @@ export interface VerifyPorts {
   readonly now: () => number;
   /** Resolves after that time, or rejects with the reason of {@link interrupted}. */
   readonly pause: (ms: number) => Promise<void>;
-  /** The reason of its abort is what the verification rejects with. */
+  /** The verification rejects with the reason of its abort. */
   readonly interrupted: AbortSignal;
   readonly say: (line: string) => void;
 }
@@ -100,8 +100,8 @@ async function examine(options: VerifyOptions, ports: VerifyPorts) {
 }
 
 /**
- * Waits until the version answers: a deployment does not reach all of the platform at once, and an address that is new is not
- * known everywhere. What it sends costs nothing. Throws Unverified.
+ * Waits until the version answers: a deployment does not reach the whole platform at once, and a new address is not known
+ * everywhere. Its requests cost nothing. Throws Unverified.
  */
 async function meet(options: VerifyOptions, until: number, ports: VerifyPorts): Promise<Answer> {
   let told = false;
@@ -186,7 +186,7 @@ async function worker(
   };
 }
 
-/** The gateway's own code of a refusal; nothing of an upstream's text. */
+/** The gateway's own code of a refusal, without text of an upstream. */
 function codeOf(text: string): string {
   const code = /"code":\s*"([a-z_]{1,60})"/.exec(text)?.[1];
   return code === undefined ? "" : ` (${code})`;

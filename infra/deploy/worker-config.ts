@@ -1,5 +1,5 @@
 /**
- * What wrangler.toml says of a deployment, as wrangler itself reads it: the top level, which is tested, or one of its
+ * The settings of a deployment in wrangler.toml, as wrangler itself reads them: the top level, which is tested, or one of its
  * environments, which inherits neither variables nor bindings.
  */
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { z } from "zod";
 const routeSchema = z.union([z.string(), z.looseObject({ pattern: z.string() }).transform(({ pattern }) => pattern)]);
 const objectSchema = z.object({ name: z.string(), class_name: z.string() });
 
-/** What a deployment takes from wrangler.toml; everything else there is passed over. */
+/** The parts of wrangler.toml that a deployment uses; everything else there is ignored. */
 const configSchema = z.object({
   name: z.string(),
   account_id: z.string().optional(),
@@ -44,7 +44,7 @@ export interface WorkerConfig {
   /** Tags of the object migrations, the newest last. */
   readonly migrationTags: readonly string[];
   readonly compatibilityDate: string;
-  /** What has to be the same at the top level and in each environment, by its name in wrangler.toml. */
+  /** Settings that must be equal at the top level and in each environment, by their names in wrangler.toml. */
   readonly shared: Readonly<Record<string, unknown>>;
   /** The environments of the file. */
   readonly environments: readonly string[];
@@ -67,7 +67,7 @@ export async function readWorkerConfig(path: string, environment: string | null)
   }
 }
 
-/** The parts of a configuration that count here, from what wrangler has read. Throws ZodError. */
+/** The relevant parts of a configuration that wrangler has read. Throws ZodError. */
 export function workerConfigOf(read: unknown): WorkerConfig {
   const config = configSchema.parse(read);
   return {
@@ -97,7 +97,7 @@ export function workerConfigOf(read: unknown): WorkerConfig {
   };
 }
 
-/** The names of what an environment has otherwise than the top level, which is what the tests run. */
+/** The names of the settings in which an environment differs from the top level, which the tests run. */
 export function driftOf(top: WorkerConfig, environment: WorkerConfig): readonly string[] {
   const differs = (name: string): boolean =>
     JSON.stringify(top.shared[name]) !== JSON.stringify(environment.shared[name]);

@@ -1,4 +1,4 @@
-/** How a command of wrangler ended, and what its answer says. */
+/** The end of a wrangler command, and its answer. */
 import { stripVTControlCharacters } from "node:util";
 import { z } from "zod";
 
@@ -11,12 +11,12 @@ export interface CommandResult {
   readonly entries: readonly unknown[];
 }
 
-/** Raised when a command of wrangler fails; the message has the command and the end of what it said. */
+/** Raised when a command of wrangler fails; the message has the command and the end of its output. */
 export class WranglerError extends Error {
   override readonly name = "WranglerError";
 }
 
-/** Why a command failed, as wrangler tells programs. */
+/** The reason for a failed command, in wrangler's form for programs. */
 interface CommandFailure {
   /** The number of the account API's error; null: wrangler itself refused. */
   readonly code: number | null;
@@ -32,10 +32,10 @@ const uploadSchema = z.object({ type: z.enum(["version-upload", "deploy"]), vers
 
 /** The last lines that a command printed, without colours. */
 const LINES_OF_FAILURE = 6;
-/** What wrangler adds to every error, and nobody needs here. */
+/** Text that wrangler adds to every error, and that nobody needs here. */
 const PADDING = /please open an issue at|Logs were written to/;
 
-/** What a failed command tells programs; null: nothing, for example because it was ended from outside. */
+/** The output of a failed command for programs; null: none, for example because it was ended from outside. */
 export function failureIn({ entries }: CommandResult): CommandFailure | null {
   const failure = entries.map((entry) => failureSchema.safeParse(entry)).findLast(({ success }) => success)?.data;
   if (failure === undefined) return null;
@@ -50,7 +50,7 @@ export function versionIn({ entries }: CommandResult): string {
   return upload.version_id;
 }
 
-/** The error for a command that failed, with what it printed last. */
+/** The error of a failed command, with its last output. */
 export function wranglerFailure(
   command: readonly string[],
   { stdout, stderr, exitCode }: CommandResult,

@@ -9,18 +9,18 @@ import { type CommandResult, failureIn, versionIn, WranglerError, wranglerFailur
 
 /** How a command is run. */
 export interface HowToRun {
-  /** What the command reads on its standard input; undefined: nothing. */
+  /** The command's standard input; undefined: none. */
   readonly stdin?: string;
   /** The id of the account that it is about; undefined: none is chosen yet. */
   readonly account?: string;
-  /** Whether an interrupt ends it. Never a command that changes something: what it did has to be known. */
+  /** Whether an interrupt ends it. Never a command that changes something: its effect must be known. */
   readonly interruptible: boolean;
 }
 
 /** Runs wrangler with these arguments. Resolves however the command ends; rejects when an interrupt ended it. */
 export type RunWrangler = (args: readonly string[], how: HowToRun) => Promise<CommandResult>;
 
-/** What is deployed now. */
+/** The current deployment. */
 export interface Deployed {
   /** Whether the account has a Worker of this name. */
   readonly exists: boolean;
@@ -28,7 +28,7 @@ export interface Deployed {
   readonly versions: readonly { readonly id: string; readonly percentage: number }[];
   /** The newest object migration that the platform has applied; null: none. */
   readonly migrationTag: string | null;
-  /** The tag of the version that serves, which its upload gave it; null: it has none, or nothing serves. */
+  /** The tag that the upload gave the serving version; null: it has none, or nothing serves. */
   readonly tag: string | null;
 }
 
@@ -66,7 +66,7 @@ export class Wrangler {
     this.#of = ["--config", configPath, "--env", environment];
   }
 
-  /** Who is signed in, and the accounts that this reaches. Throws WranglerError when nobody is. */
+  /** Who is signed in, and the accounts that they can use. Throws WranglerError if nobody is. */
   async whoami(): Promise<{ readonly who: string; readonly accounts: readonly Account[] }> {
     const result = await this.#ask(["whoami", "--json"]);
     const account = accountSchema.safeParse(readJson(result.stdout));
@@ -105,9 +105,9 @@ export class Wrangler {
   }
 
   /**
-   * What serves now. Nothing is taken for "not deployed" but the answers that say exactly this.
+   * What serves now. Only the answers that say exactly this count as "not deployed".
    *
-   * @param interruptible false: asked also after an interrupt, to say what it left
+   * @param interruptible false: also runs after an interrupt, to report the remaining state
    */
   async traffic(interruptible: boolean): Promise<Pick<Deployed, "exists" | "versions">> {
     const result = await this.#ask(["deployments", "status", "--json", ...this.#of], interruptible);
@@ -134,7 +134,7 @@ export class Wrangler {
     };
   }
 
-  /** Uploads a version that serves nobody; returns its id. */
+  /** Uploads a version without traffic; returns its id. */
   async upload(tag: string): Promise<string> {
     return versionIn(await this.#change(["versions", "upload", "--strict", "--tag", tag, ...this.#of]));
   }
@@ -143,7 +143,7 @@ export class Wrangler {
    * Uploads and serves at once, and applies object migrations; returns the id of the version. Throws WranglerError also when
    * a later step of the command fails, after the version has got all traffic.
    *
-   * @param secrets set with it; null: those that the Worker has stay as they are
+   * @param secrets set with it; null: the Worker keeps its own
    */
   async deployWhole(tag: string, secrets: Readonly<Record<string, string>> | null): Promise<string> {
     const args = ["deploy", "--strict", "--tag", tag, ...(secrets === null ? [] : ["--secrets-file", STDIN])];

@@ -1,6 +1,6 @@
 /**
  * infra/fronts/envoy.yaml, read but not run: Debian has no Envoy. Its fields exist, its references lead somewhere, and it
- * does what the fronts that are run do (test/fronts).
+ * behaves like the fronts that are run (test/fronts).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

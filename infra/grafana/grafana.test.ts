@@ -89,7 +89,7 @@ function seriesLabels(series: string): readonly string[] {
   return [...own, ...(metric?.of === "cell" || series === "gateway_cell_up" ? ["cell"] : []), "job", "instance"];
 }
 
-/** The values of labels that have a closed list of them, whatever the metric. */
+/** The values of labels that have a closed list of them, for every metric. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   job: ["gateway"],
   ...Object.fromEntries(

@@ -40,8 +40,7 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 5,
         title: "First token, p95",
-        description:
-          "Time from sending a request upstream to the first byte of its response. 95 of 100 requests are faster.",
+        description: "Time from sending a request upstream to its first response byte. 95 of 100 requests are faster.",
         unit: "ms",
         steps: { green: null, orange: 2500, red: 5000 },
         targets: { "": quantile(0.95, "gateway_ttft_ms") },
@@ -49,8 +48,7 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 6,
         title: "Usage rows lost",
-        description:
-          "Usage rows that reached neither the analytics store nor the spill log. They are missing from every report.",
+        description: "Usage rows that reached neither the analytics store nor the spill log. No report has them.",
         unit: "short",
         steps: { green: null, red: 1 },
         targets: { "": sum("gateway_telemetry_dropped") },
@@ -121,8 +119,7 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 14,
         title: "Total time",
-        description:
-          "From a request's arrival to the last byte of its response, queue included. The histogram ends at 30 s.",
+        description: "From a request's arrival to its last response byte, queue included. The histogram ends at 30 s.",
         unit: "ms",
         targets: {
           p50: quantile(0.5, "gateway_total_ms"),
@@ -308,10 +305,13 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         id: 33,
-        title: "Spans not exported",
-        description: "Spans per second. full: more than 2,048 were waiting; failed: the collector did not accept them.",
+        title: "Spans not exported, captures",
+        description: "Per second. full: more than 2,048 spans were waiting; failed: the collector did not accept them.",
         unit: "cps",
-        targets: { "{{reason}}": sumBy(["reason"], "gateway_otel_spans_dropped_total") },
+        targets: {
+          "{{reason}}": sumBy(["reason"], "gateway_otel_spans_dropped_total"),
+          "captures {{outcome}}": sumBy(["outcome"], "gateway_captures_total"),
+        },
       },
     ],
   },

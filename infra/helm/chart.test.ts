@@ -1,6 +1,6 @@
 /**
- * The chart, as Helm has rendered it: every object is one that Kubernetes knows, with no unknown field, and keeps what the images
- * promise. `npm run chart -- --check` renders it again, where Helm can be had.
+ * The chart, as Helm has rendered it: every object is one that Kubernetes knows, with no unknown field, and keeps the promises
+ * of the images. `npm run chart -- --check` renders it again, where Helm can be had.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { chartDigest, RENDERED } from "./helm.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** What is looked at here; the rest is checked by the types of Kubernetes. */
+/** The parts examined here; the types of Kubernetes check the rest. */
 const objectSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
@@ -40,7 +40,10 @@ const variable = z.strictObject({
     ])
     .optional(),
 });
-/** A workload of the gateway: nobody is root, nothing is written outside of volumes, every state of the container is asked for. */
+/**
+ * A workload of the gateway: nothing runs as root, nothing is written outside volumes, and the container has every kind of
+ * probe.
+ */
 const workloadSchema = z.looseObject({
   spec: z.looseObject({
     template: z.looseObject({

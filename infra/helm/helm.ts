@@ -1,4 +1,4 @@
-/** Helm as a program, and what the chart is rendered from. */
+/** Helm as a program, and the inputs of rendering the chart. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
@@ -35,7 +35,7 @@ export function chartDigest(): string {
   return `sha256:${hash.digest("hex")}`;
 }
 
-/** Runs `helm lint --strict` with the default values and with each set of values. Throws what it finds. */
+/** Runs `helm lint --strict` with the default values and with each set of values. Throws its findings. */
 export function lintChart(helm: ProgramCommand): void {
   for (const values of [[], ...RENDERED.map(valuesOf)])
     run(helm, ["lint", "--strict", "--kube-version", KUBERNETES, CHART, ...values]);

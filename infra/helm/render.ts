@@ -1,13 +1,13 @@
 /**
- * `npm run chart`: renders the chart with the values of infra/helm/testing by Helm itself, into infra/helm/testing/rendered, where
- * the tests look at it. Needs `helm` on the path; with Go alone it is built from its module. `-- --check` compares instead of
- * writing; with `--where-possible` a machine that has neither is no failure but a line that says so.
+ * `npm run chart`: renders the chart with the values of infra/helm/testing by Helm itself, into infra/helm/testing/rendered,
+ * where the tests look at it. Needs `helm` on the path; with Go alone it is built from its module. `-- --check` compares
+ * instead of writing; with `--where-possible` a machine that has neither prints a line instead of failing.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chartDigest, helmCommand, lintChart, RENDERED, refusal, renderChart } from "./helm.ts";
 
-/** Values that would not work -> what the person who installs it is told. */
+/** Invalid values -> the error that the installing person gets. */
 const REFUSED = [
   ["edge.replicas=2", "set edge.cluster.bucket"],
   ["edge.cluster.bucket=https://bucket", "edge/cluster/bucket"],

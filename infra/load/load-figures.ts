@@ -1,4 +1,4 @@
-/** What a load has shown, in numbers. Pure. */
+/** The results of a load, in numbers. Pure. */
 import type { LoadSample } from "./one-request.ts";
 import type { LoadRun } from "./run-load.ts";
 
@@ -12,7 +12,7 @@ export interface LoadTimes {
 
 /** One second of a load, or several when it was long. */
 export interface LoadBucket {
-  /** Since the begin of the load. */
+  /** Since the start of the load. */
   readonly fromMs: number;
   /** Requests that ended in it, a second. */
   readonly okPerSecond: number;
@@ -71,7 +71,7 @@ function failuresOf(samples: readonly LoadSample[]): LoadFigures["failures"] {
 }
 
 function bucketsOf(samples: readonly LoadSample[], bucketMs: number, lastedMs: number): readonly LoadBucket[] {
-  // What is left at the end is a part of its own when it is long enough to speak of a rate.
+  // The rest at the end is a separate part if it is long enough for a rate.
   const count = Math.max(1, Math.round(lastedMs / bucketMs));
   const parts = Array.from({ length: count }, (): LoadSample[] => []);
   for (const sample of samples) parts[Math.min(count - 1, Math.floor(sample.endMs / bucketMs))]?.push(sample);

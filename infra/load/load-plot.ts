@@ -11,7 +11,7 @@ const HEIGHT = 548;
 const TICKS = 4;
 const COLORS = { ok: "#2f7d4f", failed: "#c2412d", p50: "#2b62c4", p95: "#a05a00" };
 
-/** `title` says what was asked, in any characters. */
+/** `title` describes the requests, in any characters. */
 export function loadPlot(figures: LoadFigures, title: string): string {
   const { buckets, bucketMs, lastedMs } = figures;
   const x = (ms: number): number => LEFT + (ms / Math.max(1, lastedMs)) * (WIDTH - LEFT - RIGHT);
@@ -113,7 +113,7 @@ function timeTicks(lastedMs: number, x: (ms: number) => number): readonly string
 /** Numbers are shown with two decimals. */
 const LEAST_SHOWN = 0.01;
 
-/** The least of 1, 2, 5 times a power of ten that a value does not pass; 1 for what is no number. */
+/** The smallest of 1, 2, 5 times a power of ten that is not below a value; 1 if it is not a number. */
 function niceTop(value: number): number {
   if (!Number.isFinite(value) || value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(Math.max(value, LEAST_SHOWN)));

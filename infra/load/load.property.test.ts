@@ -1,4 +1,4 @@
-/** What a load says adds up, whatever came back (docs/watch.md#load-tests). */
+/** The figures of a load add up for any answers (docs/watch.md#load-tests). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadFigures } from "./load-figures.ts";
@@ -76,7 +76,7 @@ describe("the figures of a load", () => {
         expect(/NaN|Infinity|undefined|<b>/.exec(svg)).toBeNull();
         expect(svg.endsWith("</svg>\n")).toBe(true);
       }),
-      // the least time that is none
+      // the smallest invalid time
       { examples: [[{ samples: [AT_ONCE], notSent: 0, lastedMs: Number.MIN_VALUE }, ""]] },
     );
   });

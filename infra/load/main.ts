@@ -1,4 +1,4 @@
-/** `npm run load`: a bounded load on a gateway that runs somewhere, and what it showed (docs/watch.md#load-tests). */
+/** `npm run load`: a bounded load on a running gateway, and its results (docs/watch.md#load-tests). */
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import Table from "cli-table3";
 import { terminalText } from "../../shared/text/printable.ts";
@@ -40,7 +40,7 @@ async function load(options: LoadOptions): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   const isFile = options.svgPath === null || canBeWritten(options.svgPath);
   if (!isFile) return 2;
-  // One request tells of a wrong key or model before thousands do.
+  // One request shows a wrong key or model before thousands are sent.
   const first = await sendOne(options.baseUrl, requestOf(options), () => performance.now(), stop.signal);
   if (first.outcome !== "ok") {
     complain(`the first request was not served (${first.outcome}): check --url, --key and --model`);
@@ -59,7 +59,10 @@ async function load(options: LoadOptions): Promise<number> {
   return figures.ok === 0 ? 1 : 0;
 }
 
-/** Whether the plot can be written there; says why not. A load of an hour must not end in that. What is in the file stays. */
+/**
+ * Whether the plot can be written there; prints why not, so that an hour's load does not end in that error. The file keeps its
+ * content.
+ */
 function canBeWritten(path: string): boolean {
   try {
     closeSync(openSync(path, "a"));

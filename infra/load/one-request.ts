@@ -2,13 +2,13 @@
 import { EventReader } from "../../shared/wire/event-reader.ts";
 import type { LoadOptions } from "./options.ts";
 
-/** How one request went. Times are milliseconds of the load's clock, which begins with the load. */
+/** The course of one request. Times are milliseconds of the load's clock, which starts with the load. */
 export interface LoadSample {
   readonly startMs: number;
   /** When the first token, or a whole answer, was there; null: never. */
   readonly firstMs: number | null;
   readonly endMs: number;
-  /** `ok`, the code of a refusal, or `cut_off` for an answer that did not come to its end. */
+  /** `ok`, the code of a refusal, or `cut_off` for an incomplete answer. */
   readonly outcome: string;
   /** As the answer counted them; 0: it did not say. */
   readonly outputTokens: number;
@@ -16,7 +16,7 @@ export interface LoadSample {
 
 /** One event, or a whole answer, is not larger than this; more is cut off. */
 const ANSWER_MAX_CHARACTERS = 16 * 1024 * 1024;
-/** More than an answer can have is no count. */
+/** A count above the possible size of an answer is ignored. */
 const TOKENS_MAX = 10_000_000;
 const CODE = /^[a-z0-9_]{1,64}$/;
 
@@ -37,7 +37,7 @@ export function requestOf(options: LoadOptions): RequestInit {
   };
 }
 
-/** Sends it. Never throws: what goes wrong is the outcome. `signal` cuts it off. */
+/** Sends it. Never throws: a failure is the outcome. `signal` cuts it off. */
 export async function sendOne(
   baseUrl: string,
   request: RequestInit,
@@ -77,7 +77,7 @@ export async function sendOne(
   }
 }
 
-/** What the events of an answer say about its end. */
+/** The facts that the events of an answer show about its end. */
 class AnswerEnd {
   hasToken = false;
   outputTokens = 0;
@@ -108,7 +108,7 @@ async function refusalOf(response: Response): Promise<string> {
   return codeOf(fieldsOf(body)["error"]) ?? `http_${response.status}`;
 }
 
-/** The code of an error; null: it has none that can be shown. */
+/** The code of an error; null if it has none that can be shown. */
 function codeOf(error: unknown): string | null {
   const { code } = fieldsOf(error);
   return typeof code === "string" && CODE.test(code) ? code : null;

@@ -1,4 +1,4 @@
-/** What a load of `npm run load` is to be, judged before anything is sent (docs/watch.md#load-tests). */
+/** The options of `npm run load`, checked before anything is sent (docs/watch.md#load-tests). */
 import { parseArgs } from "node:util";
 import { z } from "zod";
 
@@ -8,24 +8,24 @@ const REQUESTS_MAX = 1_000_000;
 const RATE_MAX = 5000;
 
 export interface LoadOptions {
-  /** The data plane's address, without `/v1` and without a slash at its end. */
+  /** The data plane's address, without `/v1` and without a trailing slash. */
   readonly baseUrl: string;
   readonly key: string;
   readonly model: string;
   /** Requests that are under way at once, at most. */
   readonly concurrency: number;
-  /** Requests that begin in a second; null: the next one begins when one has ended. */
+  /** Requests started per second; null: the next one starts when one has ended. */
   readonly rate: number | null;
   readonly durationMs: number;
   readonly requestsMax: number;
   readonly maxTokens: number;
   readonly prompt: string;
   readonly isStreamed: boolean;
-  /** Where the plot goes; null: nowhere. */
+  /** The file of the plot; null: none. */
   readonly svgPath: string | null;
 }
 
-/** Thrown for options that make no load; the message names each wrong one and what it may be. */
+/** Thrown for invalid options; the message names each wrong one and its allowed values. */
 export class LoadOptionsError extends Error {
   override readonly name = "LoadOptionsError";
 }

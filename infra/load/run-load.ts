@@ -1,21 +1,21 @@
-/** Runs a load: who begins a request when, and when it is over. */
+/** Runs a load: decides when each request starts, and when the load is over. */
 import { setTimeout as after } from "node:timers/promises";
 import { type LoadSample, requestOf, sendOne } from "./one-request.ts";
 import type { LoadOptions } from "./options.ts";
 
-/** What a load has found. */
+/** The results of a load. */
 export interface LoadRun {
   readonly samples: readonly LoadSample[];
   /** Requests that a rate asked for while as many as may be were under way. */
   readonly notSent: number;
-  /** From the begin of the first request to the end of the last one. */
+  /** From the start of the first request to the end of the last one. */
   readonly lastedMs: number;
 }
 
 /**
- * Begins requests until the time or their number is over, and waits for those under way. With a rate each one begins at its
- * time, so that a gateway that is slow is not asked less often (coordinated omission). When `signal` ends, no other request
- * begins, and those under way are cut off, as by a client that leaves.
+ * Starts requests until the time or their number is used up, and waits for those under way. With a rate each one starts at its
+ * time, so that a slow gateway does not get fewer requests (coordinated omission). When `signal` aborts, no further request
+ * starts, and those under way are cut off, as by a client that leaves.
  */
 export async function runLoad(options: LoadOptions, signal: AbortSignal): Promise<LoadRun> {
   const beganMs = performance.now();

@@ -1,4 +1,4 @@
-/** `npm run load` as a person runs it: a plot that cannot be written is said before the load. */
+/** `npm run load` as a person runs it: an error about an unwritable plot comes before the load. */
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";

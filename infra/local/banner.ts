@@ -1,8 +1,8 @@
-/** What the operator sees when the stack is up. Pure. */
+/** The text for the operator when the stack is up. Pure. */
 import type { DashboardAccess } from "./dashboard.ts";
 import type { Stack } from "./stack.ts";
 
-/** What is shown of a stack. */
+/** The facts of a stack that the banner shows. */
 export type Shown = Pick<
   Stack,
   "proxyUrl" | "adminUrl" | "metricsUrl" | "adminToken" | "adminTokenMade" | "dashboard" | "demo"
@@ -15,7 +15,7 @@ export interface BannerPaths {
   readonly demoKey: string;
 }
 
-/** A word for a POSIX shell. */
+/** A text quoted for a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** What a refusal of a request through a front is told as; `peer` is where the runtime sees it come from. */
+/** The log of a refused request that came through a front; `peer` is the address that the runtime sees. */
 async function told(proxies: string, forwarded?: string): Promise<unknown> {
   const clients = new ClientAddresses({ GATEWAY_TRUSTED_PROXIES: proxies });
   const line = { level: 30, event: "request", status: 401, key_prefix: "sk_0123" };

@@ -1,7 +1,7 @@
 /**
- * The addresses of clients in the Worker's log. The runtime sees only the connections of the front before it, so that a
- * line about a refusal names the port of such a connection: the front knows whose it is. `x-forwarded-for` counts as
- * GATEWAY_TRUSTED_PROXIES says (docs/tls-and-fronts.md#addresses-of-clients).
+ * The addresses of clients in the Worker's log. The runtime sees only the connections of the front before it, so a line about a
+ * refusal names the port of such a connection: the front knows its client. `x-forwarded-for` counts as GATEWAY_TRUSTED_PROXIES
+ * says (docs/tls-and-fronts.md#addresses-of-clients).
  */
 import type net from "node:net";
 import { type TrustedProxies, trustedProxiesField } from "../../control/kernel/trusted-proxies.ts";

@@ -1,6 +1,6 @@
 /**
  * GATEWAY_CLUSTER_*: this machine's place in a cluster of the runtime (docs/cluster.md). Pure. The parts that belong to one
- * machine are refused here: several machines would each have a truth of their own.
+ * machine are refused here: with several machines, each would have its own version of the data.
  */
 import { z } from "zod";
 import {
@@ -30,7 +30,7 @@ const KEY_BYTES_MIN = 32;
 
 /** How long the runtime's lease on its objects lasts, s. An object whose machine is lost has no owner for up to this long. */
 const RUNTIME_LEASE_SECS = 20;
-/** How long a request waits for an owner when no variable says so, s. */
+/** How long a request waits for an owner if no variable says so, s. */
 export const CLUSTER_PATIENCE_SECS = "25";
 
 /** A setting of an S3 bucket that is a secret -> the variable from which the runtime reads it. */
@@ -111,8 +111,8 @@ const NEEDED_BY_CONSOLE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the variables that are set and not empty. Null: no variable of a cluster is set. Otherwise what is wrong, each with
- * the name of its variable, or the place in the cluster.
+ * Reads the variables that are set and not empty. Null: no variable of a cluster is set. Otherwise the faults, each with the
+ * name of its variable, or the place in the cluster.
  */
 export function readCluster(
   variables: Readonly<Record<string, string>>,

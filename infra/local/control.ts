@@ -26,7 +26,7 @@ export interface RunningControl {
   readonly part: Supervised;
   readonly adminUrl: string;
   readonly metricsUrl: string;
-  /** Null: there is no console. */
+  /** Null: the stack has no console. */
   readonly dashboard: DashboardAccess | null;
 }
 
@@ -58,7 +58,7 @@ function runtimeReadyUrl(cluster: StackConfig["cluster"], edgeUrl: string): stri
   return `http://${cluster.listen.replace(/^(?:0\.0\.0\.0|\[::\]|\*):/, "127.0.0.1:")}/ready`;
 }
 
-/** What the control service compares with the other instances of the cluster. */
+/** The values that the control service compares with the other instances of the cluster. */
 function sharedSecretsOf({ config, adminToken }: StackContext): Record<string, string> {
   const { cluster, internalToken, adminTokenOld, internalTokenOld, dashboard, variables } = config;
   if (cluster === null) return {};
@@ -75,7 +75,7 @@ function sharedSecretsOf({ config, adminToken }: StackContext): Record<string, s
   };
 }
 
-/** Stands for a secret that will be generated. */
+/** Placeholder for a secret that will be generated. */
 const GENERATED = "generated secret, long enough for all";
 
 /** Refuses a configuration that the control service would refuse, before any part is started. Throws StackEnvError. */

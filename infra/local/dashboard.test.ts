@@ -1,4 +1,4 @@
-/** What the console of the stack gets that nobody has chosen (docs/rules/console.md#on-npm-start). */
+/** The settings of the stack's console that nobody has set (docs/rules/console.md#on-npm-start). */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The console of the stack: it runs inside the control service (docs/rules/console.md#on-npm-start). What its operator does not
- * choose is generated once and kept in the data folder.
+ * The console of the stack: it runs inside the control service (docs/rules/console.md#on-npm-start). Settings that its operator
+ * does not choose are generated once and kept in the data folder.
  */
 import { DEFAULT_ADMIN_EMAIL } from "../../control/dashboard/env.ts";
 import type { StackConfig } from "./env.ts";
@@ -15,7 +15,7 @@ export interface DashboardAccess {
   readonly passwordMade: boolean;
 }
 
-/** The console's variables for the control service, and what they say about signing in. */
+/** The console's variables for the control service, and their rules for signing in. */
 interface PreparedDashboard {
   readonly variables: Readonly<Record<string, string>>;
   readonly access: Omit<DashboardAccess, "url">;

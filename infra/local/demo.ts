@@ -41,8 +41,8 @@ function readState(path: string): State | undefined {
 }
 
 /**
- * The last port of the demo upstream, to be used again; 0 when there was none. Throws for a file of the demo that is not private, before
- * any part has started that would have to be stopped.
+ * The last port of the demo upstream, for reuse; 0 if there was none. Throws if a file of the demo is not private, before any
+ * part has started that would need to be stopped.
  */
 export function lastDemoPort(dataDir: string): number {
   readPrivate(join(dataDir, DEMO_KEY_FILE));
@@ -51,7 +51,7 @@ export function lastDemoPort(dataDir: string): number {
 }
 
 /**
- * Creates the demo records, or finds those of an earlier start; null when the operator has deleted them. Rejects when the
+ * Creates the demo records, or finds those of an earlier start; null if the operator has deleted them. Rejects when the
  * Management API refuses.
  */
 export async function seedDemo(options: DemoOptions): Promise<Demo | null> {

@@ -18,7 +18,7 @@ import { startClickhouse, startRedis } from "./stores.ts";
 import { secureClients } from "./tls/secure-clients.ts";
 import { startWorkerFront } from "./worker-front.ts";
 
-/** What a data plane is started with. */
+/** The inputs of a data plane's start. */
 interface EdgeOptions {
   /** The variables of the gateway. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -26,7 +26,7 @@ interface EdgeOptions {
   readonly built?: string | undefined;
   /** Called with each line of output of a part. */
   readonly log: (part: string, line: string) => void;
-  /** Aborts when the start is to be given up. */
+  /** Aborts when the start is given up. */
   readonly unwanted?: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ interface Edge extends Running {
   readonly proxyUrl: string;
 }
 
-/** What is not here: name -> what it must be. */
+/** Missing values: name -> required form. */
 const NEEDED: Readonly<Record<string, string>> = {
   GATEWAY_INTERNAL_BASE_URL: "the Management API of the control service, such as http://control:9180",
   GATEWAY_REDIS_URL: "the key-value store of the control service",

@@ -15,7 +15,7 @@ const HELD_WITHIN_MS = 1_000;
 /** The time for the runtime to end after its last request; in a cluster it hands its objects over first. */
 const RUNTIME_STOP_MS = 3_000;
 
-/** What is ended. */
+/** The requests to end. */
 interface Ending {
   readonly fronts: readonly Pick<FrontProxy, "drain" | "quiet" | "close">[];
   readonly runtime: Runtime;
@@ -27,7 +27,7 @@ interface Ending {
 export async function endRequests({ fronts, runtime, config: { drainMs }, internalToken }: Ending): Promise<void> {
   await Promise.all(fronts.map(async (front) => await front.drain()));
   const held = await Promise.all(runtime.servingPorts().map(async (port) => await hold(port, internalToken)));
-  // Told at once, the runtime closes connections that are idle, and each other one after its answer.
+  // On this call, the runtime closes idle connections at once, and each other one after its answer.
   const stopped = runtime.finishes ? runtime.stop(drainMs + SETTLE_MS + RUNTIME_STOP_MS) : null;
   await within(drainMs, Promise.all(fronts.map(async (front) => await front.quiet())));
   await within(SETTLE_MS, Promise.all(held.map(async (interrupt) => await interrupt())));
@@ -46,7 +46,7 @@ async function hold(port: number, internalToken: string): Promise<() => Promise<
     request.once("response", (response) => response.resume().once("close", resolve)).once("error", () => resolve());
   });
   request.flushHeaders();
-  // The runtime serves what has arrived in order.
+  // The runtime serves requests in the order of arrival.
   await askHealth(`http://127.0.0.1:${port}/health`, HELD_WITHIN_MS);
   return async () => {
     request.end();

@@ -1,7 +1,7 @@
 /**
- * The launcher's configuration: which parts are embedded, where they listen, where their data is. All of it is validated
- * before any part starts; an error names the variable and what it must be, never its value. The Worker's own rules validate
- * the variables of the Worker, the control service's own rules those of the control service.
+ * The launcher's configuration: which parts are embedded, where they listen, where their data is. All of it is validated before
+ * any part starts; an error names the variable and its required form, never its value. The Worker's own rules validate the
+ * variables of the Worker, the control service's own rules those of the control service.
  */
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
@@ -28,7 +28,7 @@ type RedisChoice =
 /** The validated configuration of one stack. */
 export interface StackConfig {
   readonly proxy: ListenAddress;
-  /** Descriptors of sockets that a service manager listens on, by what serves them; they go before the addresses. */
+  /** Descriptors of sockets that a service manager listens on, by their server; they override the addresses. */
   readonly handed: ReadonlyMap<"proxy" | (typeof CONTROL_SOCKETS)[number], number>;
   /** The certificate of the data plane; null: it speaks plain HTTP. */
   readonly tls: CertificateFiles | null;
@@ -163,7 +163,7 @@ const token = z
 
 const generated = { default: "generated and kept in the data folder" };
 
-/** The variables that the launcher itself reads; those of the parts are theirs. */
+/** The variables that the launcher itself reads; the parts read their own. */
 export const launcherVariables = {
   ...strictVariables,
   GATEWAY_PROXY_LISTEN: listenAddress({ host: "0.0.0.0", port: 8080 })
@@ -215,13 +215,13 @@ const schema = z.object(launcherVariables);
 
 /** Names that the gateway and its console read. */
 const PASSED_ON = /^(?:GATEWAY_|OTEL_|DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
-/** Names that the console alone reads: without it they are passed to nobody, because any of them would start it. */
+/** Names that the console alone reads: without the console they are passed to no part, because any of them would start it. */
 const OF_DASHBOARD = /^(?:(?:GATEWAY_)?DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
 
 /** Names that concern the runtime's cluster and the front alone, with secrets or ways to them: no other part gets them. */
 const KEPT_BACK = /^GATEWAY_(?:CLUSTER_|TLS_(?:CERT|KEY)_FILE$)/;
 
-/** The variables that are set and not empty. Unknown ones are left out: the launcher has warned of them. */
+/** The variables that are set and not empty. Unknown ones are left out: the launcher has warned about them. */
 function present(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found = Object.entries(env).filter(
     ([name, value]) => PASSED_ON.test(name) && isKnownVariable(name) && value?.trim(),
@@ -311,7 +311,7 @@ function refuseSharedAddress({ handed, ...config }: StackConfig): void {
     }
 }
 
-/** Throws StackEnvError for what cannot be in a cluster. */
+/** Throws StackEnvError for settings that a cluster cannot have. */
 function placeInCluster(
   variables: Readonly<Record<string, string>>,
   value: z.infer<typeof schema>,

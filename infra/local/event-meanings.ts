@@ -1,5 +1,5 @@
 /**
- * What the events in the parts' logs mean, in one sentence for whoever watches a terminal. A test holds the tables to the
+ * The meaning of each event in the parts' logs, in one sentence for a person at a terminal. A test compares the tables with the
  * events that the parts log.
  */
 type Meanings = Readonly<Record<string, string>>;
@@ -57,7 +57,8 @@ const WORKER_EVENTS: Meanings = {
 const CONTROL_EVENTS: Meanings = {
   assistant_failed: "the assistant could not answer; the event names the fault",
   assistant_ran: "a person ran a change that the assistant proposed",
-  batch_line_left: "a line of a batch was under way when the service ended; whoever runs batches next looks after it",
+  batch_line_left:
+    "a line of a batch was under way when the service ended; the process that runs batches next handles it",
   batch_lines_not_read: "lines of batches could not be read; the next run of the job tries again",
   batch_lines_not_stored: "results of lines could not be stored; they are kept and stored again",
   batch_not_run: "a batch could not be validated or ended; it is tried again, and other batches continue",
@@ -86,7 +87,7 @@ const CONTROL_EVENTS: Meanings = {
   fill_failed: "the key-value store was emptied and could not be filled; it is tried again every two seconds",
   health_check_failed: "a round of model health checks failed; the next one runs as usual",
   hot_copies_not_synced: "the key-value store could not be compared with the database; the comparison is retried",
-  internal_token_is_admin_token: "the internal token is the same as the admin token: whoever knows one knows both",
+  internal_token_is_admin_token: "the internal token is the same as the admin token: anybody who knows one knows both",
   job_leases_failed: "the leases of the background jobs could not be renewed; another replica can take over the jobs",
   job_run: "a background job ran",
   jobs_taken: "this process now runs these background jobs",

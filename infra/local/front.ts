@@ -1,10 +1,11 @@
 /**
- * The TCP front before workerd, with or without TLS towards its clients. workerd alone does not notice a client that closes politely before the first byte of its
- * answer. The front turns a client's end into a reset of the inner connection, which workerd notices at once. A client that
- * already has its answer loses nothing by that. A request that is reset before the Worker's code runs is dropped without a trace, so
- * the reset of an unanswered request waits until the Worker has begun it (docs/rules/settlement-and-rows.md#clients-that-leave). Bytes are piped and never inspected; each client has one inner connection.
- * When there are several processes behind the front, the one with the fewest open connections gets the next; a process that
- * hangs keeps the connections it has.
+ * The TCP front before workerd, with or without TLS towards its clients. workerd alone does not notice a client that closes
+ * politely before the first byte of its answer. The front turns a client's end into a reset of the inner connection, which
+ * workerd notices at once. A client that already has its answer loses nothing by that. A request that is reset before the
+ * Worker's code runs is dropped without a trace, so the reset of an unanswered request waits until the Worker has started it
+ * (docs/rules/settlement-and-rows.md#clients-that-leave). Bytes are piped and never inspected; each client has one inner
+ * connection. When there are several processes behind the front, the one with the fewest open connections gets the next; a
+ * process that hangs keeps the connections it has.
  */
 import { EventEmitter, once } from "node:events";
 import net from "node:net";
@@ -20,7 +21,8 @@ const SHORT_TURN_MS = 0.5;
 /** A running front. */
 export interface FrontProxy extends Listening {
   /**
-   * Takes no more connections; the open ones continue to their end. Resolves when each of them has sent something, or a second later.
+   * Takes no more connections; open ones continue until they end. Resolves when each of them has sent something, or a second
+   * later.
    */
   drain(): Promise<void>;
   /** Resolves when no connection to a target is left. */
@@ -28,8 +30,8 @@ export interface FrontProxy extends Listening {
 }
 
 /**
- * Connects one client to `inner` until one of the two ends; `reset` breaks the client's connection off. `begun` resolves when what
- * was sent to the part behind the front has been begun there.
+ * Connects one client to `inner` until one of the two ends; `reset` breaks the client's connection off. `begun` resolves when
+ * the part behind the front has started everything that was sent to it.
  */
 function carry(client: net.Socket, inner: net.Socket, reset: () => void, begun: () => Promise<void>): void {
   let isUnanswered = false;
@@ -69,9 +71,10 @@ export function innerOf(url: string): InnerAddress {
 }
 
 /**
- * Starts the front, on a port or on a socket that somebody else keeps open. `targets` returns the current addresses of the part behind it; none while it restarts. With `secure` its
- * clients speak TLS; the part behind it never does. `begun` resolves when a target has begun everything that was sent to it before.
- * `carried` is told of each connection to a target. Clients that come before `opened` wait for it.
+ * Starts the front, on a port or on a socket that somebody else keeps open. `targets` returns the current addresses of the part
+ * behind it; none while it restarts. With `secure` its clients speak TLS; the part behind it never does. `begun` resolves when
+ * a target has started everything that was sent to it before. `carried` is called with each connection to a target. Clients
+ * that come before `opened` wait for it.
  */
 export async function startFrontProxy(
   host: string,
@@ -144,9 +147,10 @@ export async function startFrontProxy(
   return {
     ...listening,
     drain: async () => {
-      // The close resets whoever waits to be taken, unless the socket stays open for the next process. A turn of the event loop takes one; a short one that takes none leaves hardly any.
+      // The close resets connections that wait to be accepted, unless the socket stays open for the next process. A turn of the
+      // event loop accepts one; after a short one that accepts none, hardly any are left.
       const busy = AbortSignal.timeout(ARRIVE_MS);
-      await setImmediate(); // the end of this turn, in which none may be taken any more
+      await setImmediate(); // the end of this turn, in which none may be accepted any more
       for (let isLast = typeof port !== "number"; !isLast && !busy.aborted; ) {
         const [before, beganMs] = [taken, performance.now()];
         await setImmediate();

@@ -3,7 +3,10 @@ import net from "node:net";
 import { type ListenAddress, StackEnvError } from "./env.ts";
 import { listen } from "./http/listen.ts";
 
-/** Names the variable in the error of an address that cannot be used. Rejects with StackEnvError, or with what is no fault of the address. */
+/**
+ * Names the variable in the error for an unusable address. Rejects with StackEnvError, or with errors that are not the
+ * address's fault.
+ */
 export async function named<T>(variable: string, { host, port }: ListenAddress, start: () => Promise<T>): Promise<T> {
   try {
     return await start();

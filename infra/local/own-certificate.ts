@@ -4,7 +4,7 @@ import type { Undo } from "./process/running.ts";
 import type { CertificateFiles } from "./tls/certificate.ts";
 import { ServedCertificate } from "./tls/served-certificate.ts";
 
-/** The certificate, read again while the front runs; null: there is none. Throws StackEnvError. */
+/** The certificate, reread while the front runs; null if there is none. Throws StackEnvError. */
 export async function openCertificate(
   files: CertificateFiles | null,
   log: (line: string) => void,
@@ -17,7 +17,7 @@ export async function openCertificate(
   return opened;
 }
 
-/** The origin under which clients reach a front: a certificate is for a name, and not for an address. */
+/** The origin of a front for its clients: a certificate is for a name, not for an address. */
 export function publicUrl(front: { readonly url: string }, certificate: ServedCertificate | null): string {
   if (certificate === null) return front.url;
   const url = new URL(front.url.replace("http:", "https:"));

@@ -20,7 +20,7 @@ import type { Undo } from "./process/running.ts";
 const OF_OTHERS = 0o077;
 const WRITABLE_BY_OTHERS = 0o022;
 const WRITABLE_BY_ALL = 0o002;
-/** Whoever can write in a folder with this bit can still not replace what others have in it, as in /tmp. */
+/** In a folder with this bit, such as /tmp, other users with write access still cannot replace entries of others. */
 const STICKY = 0o1000;
 const USABLE = constants.R_OK | constants.W_OK | constants.X_OK;
 
@@ -65,9 +65,9 @@ async function inFolder<T>(variable: string, folder: string, use: () => T, withi
 }
 
 /**
- * Removes the rights of other users to a folder of ours: they could put an admin token that they know, or code, in the place of a
- * file. A folder of root is used as it is: that of a volume of containers is root's, and writable for all. Throws ForeignEntry
- * for what they have put there already; a folder like /tmp holds theirs by right.
+ * Removes the rights of other users to a folder of ours: otherwise they could replace a file by an admin token that they know,
+ * or by code. A folder of root is used unchanged: the folder of a container volume is root's, and writable for all. Throws
+ * ForeignEntry for entries that they have already put there; a folder like /tmp legitimately holds such entries.
  */
 function keepToOurselves(folder: string): void {
   const { uid, mode } = statSync(folder);

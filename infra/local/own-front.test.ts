@@ -6,7 +6,7 @@ import { startFrontProxy } from "./front.ts";
 import { listen } from "./http/listen.ts";
 import { ownFront, untilReady } from "./own-front.ts";
 
-/** A process that answers /ready with what it lacks, while it lacks something. */
+/** A process that answers /ready with its missing part, while it has one. */
 async function processLacking(lacks: () => string | null): Promise<number> {
   const server = http.createServer((_, answer) => {
     const missing = lacks();

@@ -28,7 +28,7 @@ export async function ownFront(
   const port = waiting ?? address.port;
   const listen = async (): Promise<FrontProxy> =>
     await named("GATEWAY_PROXY_LISTEN", address, async () => await start(port));
-  // The system chooses a port when it opens it, and the parts are told which.
+  // The system chooses a port when it opens it, and the parts learn which.
   let front = port === 0 ? await listen() : undefined;
   return {
     url: front?.url ?? (waiting && handedUrl(waiting)) ?? (await checkFree("GATEWAY_PROXY_LISTEN", address)),
@@ -58,11 +58,11 @@ interface ReadyOptions {
   readonly ports: () => readonly number[];
   readonly withinMs: number;
   readonly abandoned: AbortSignal;
-  /** Is told what is missing. */
+  /** Called with the missing part. */
   readonly heard: (what: string) => void;
 }
 
-/** Resolves when every process says that it would serve a request. Rejects when that takes too long, with what is missing. */
+/** Resolves when every process reports that it can serve. Rejects when that takes too long, with the missing part. */
 export async function untilReady({ ports, withinMs, abandoned, heard }: ReadyOptions): Promise<void> {
   const untilMs = performance.now() + withinMs;
   for (;;) {
@@ -79,7 +79,7 @@ export async function untilReady({ ports, withinMs, abandoned, heard }: ReadyOpt
   }
 }
 
-/** What a process waits for; null: nothing. */
+/** The part that a process waits for; null: none. */
 async function missingAt(port: number, abandoned: AbortSignal): Promise<string | null> {
   try {
     const signal = AbortSignal.any([abandoned, AbortSignal.timeout(ANSWER_WITHIN_MS)]);

@@ -1,8 +1,7 @@
 /**
  * Preloaded by the control service (`node --import`): its start takes a third less processor time. Node parses the whole
  * `exports` of a package for every import that it resolves in it; drizzle-orm has 180 KB of them, and hundreds of files. An
- * import of drizzle-orm is resolved once here, and what its files import of each other by path is that path: what Node answers
- * too.
+ * import of drizzle-orm is resolved once here. Imports between its files by path resolve to that path, as in Node.
  */
 import { registerHooks } from "node:module";
 

@@ -22,7 +22,7 @@ import type { ProcessRole } from "./workerd/config.ts";
 import { prepareWorkerd, type RunningWorkerd, type StartWorkerd, type WorkerdOptions } from "./workerd/start.ts";
 import { prepareWrangler } from "./wrangler.ts";
 
-/** Variables of the Worker that the stack sets itself, whatever the environment says. */
+/** Variables of the Worker that the stack sets itself, regardless of the environment. */
 const OF_STACK: ReadonlySet<string> = new Set([
   "GATEWAY_ADMIN_TOKEN",
   "GATEWAY_ADMIN_TOKEN_OLD",
@@ -39,12 +39,13 @@ const OF_STACK: ReadonlySet<string> = new Set([
 const PASSED_ON = Object.keys(workerVariables).filter((name) => !OF_STACK.has(name));
 
 /**
- * A member of a cluster ends itself when it has not reached the bucket for a lease, and cannot start before it reaches it again:
- * it is started for about ten minutes, so that a bucket that is away for some minutes does not end every machine.
+ * A member of a cluster ends itself when it has not reached the bucket for the time of a lease, and cannot start before it
+ * reaches the bucket again. It is restarted for about ten minutes, so that a bucket that is unreachable for some minutes does
+ * not end every machine.
  */
 const CLUSTER_RESTARTS: RestartPolicy = { restarts: 10, withinMs: 600_000, firstPauseMs: 500 };
 
-/** The time that a process with the objects alone has to end, ms. */
+/** The time that a process with only the objects has to end, ms. */
 const OBJECTS_STOP_MS = 1_000;
 
 /** What `npm start` gives the Worker unless a variable says otherwise. */
@@ -59,21 +60,22 @@ export interface Runtime {
    * The process with the objects, `workerd`, and the Worker processes before it, if there are any: `worker-1` and so on.
    */
   readonly parts: readonly PartHandle[];
-  /** The URLs of the processes that serve the stack's own cell, or one of its further cells. */
+  /** The URLs of the processes that serve the stack's own cell, or one of its other cells. */
   readonly ports: (cell?: string) => readonly number[];
   /** The URL of the process with the objects, which answers the internal routes. */
   readonly objectsPort: () => number | undefined;
   /** The inspector port of the process with the objects. */
   inspectorPort(): number | null;
-  /** The ports of all Workers that serve requests, those of further cells included. */
+  /** The ports of all Workers that serve requests, including those of other cells. */
   readonly servingPorts: () => readonly number[];
   /**
-   * Whether a process that is told to stop finishes the requests that run. In a cluster it would keep its objects from others for as
-   * long.
+   * Whether a process that is told to stop finishes its running requests. In a cluster it would keep its objects from other
+   * machines meanwhile.
    */
   readonly finishes: boolean;
   /**
-   * Ends the Worker processes first, so that the objects settle what they held. A process that serves requests has `graceMs` for it.
+   * Ends the Worker processes first, so that the objects can settle their requests. A process that serves requests has
+   * `graceMs` for it.
    */
   stop(graceMs: number): Promise<void>;
 }

@@ -1,15 +1,18 @@
 /**
- * Digests of the secrets that all instances of a cluster must have alike (docs/cluster.md#secrets-that-all-share). The control service
- * keeps those of the first instance in the database and refuses an instance whose own differ. Pure.
+ * Digests of the secrets that must be equal on all instances of a cluster (docs/cluster.md#secrets-that-all-share). The control
+ * service keeps those of the first instance in the database and refuses an instance whose own differ. Pure.
  */
 import { createHmac } from "node:crypto";
 import { envOldSecrets } from "../../shared/env/env-fields.ts";
 
 const LABEL = "gateway-shared-secret";
 
-/** What an instance was started with. */
+/** The secrets that an instance was started with. */
 export interface SharedSecrets {
-  /** Of the cluster: 32 bytes or more that are in no database, so that nobody can try secrets out against the digests. */
+  /**
+   * The cluster's own key: 32 bytes or more that are in no database, so that nobody can test guessed secrets against the
+   * digests.
+   */
   readonly clusterKey: string;
   readonly adminToken: string;
   readonly internalToken: string | undefined;
@@ -24,13 +27,13 @@ export interface SharedSecrets {
 const OF_CONSOLE = ["DASHBOARD_PASSWORD", "DASHBOARD_SESSION_SECRET"];
 
 /**
- * The digests as `GATEWAY_SHARED_SECRETS` has them: `name=hex`, separated by commas. A secret that is not set has one too. Those of
- * old values that the instance accepts follow their secret's own: `name=hex+hex`.
+ * The digests as `GATEWAY_SHARED_SECRETS` has them: `name=hex`, separated by commas. A secret that is not set has one too.
+ * Digests of accepted old values follow the digest of the current value: `name=hex+hex`.
  */
 export function secretDigests({ clusterKey, dashboard, variables, ...tokens }: SharedSecrets): string {
   const withOld = (name: string, old: string) => [variables[name], ...envOldSecrets.parse(variables[old] ?? "")];
   const secrets: Readonly<Record<string, readonly (string | undefined)[]>> = {
-    // In each digest is the key; in its own there is nothing else.
+    // Each digest includes the key; the key's own digest includes nothing else.
     GATEWAY_CLUSTER_KEY: [undefined],
     GATEWAY_ADMIN_TOKEN: [tokens.adminToken, ...optional(tokens.adminTokenOld)],
     GATEWAY_INTERNAL_TOKEN: [tokens.internalToken, ...optional(tokens.internalTokenOld)],

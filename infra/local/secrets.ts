@@ -23,8 +23,8 @@ const SECRET_BYTES = {
 export type SecretName = keyof typeof SECRET_BYTES;
 
 /**
- * The content of a file that only this user may know; null: there is none. Throws ForeignEntry and StackEnvError for one that another
- * user could have read or written.
+ * The content of a file that only this user may know; null if there is none. Throws ForeignEntry and StackEnvError if another
+ * user could have read or written it.
  */
 export function readPrivate(path: string): string | null {
   ownEntry(path);

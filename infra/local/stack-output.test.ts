@@ -136,7 +136,7 @@ it("every event that a plane or the launcher logs has a meaning under its part, 
       .filter((file) => !/\.test\.ts$|\/testing\//.test(file))
       .flatMap((file) => [...readFileSync(join(root, file), "utf8").matchAll(pattern)].map((match) => match[1] ?? ""));
   const worker = new Set(logged("edge", /\.event\(\s*"(\w+)"/g));
-  // what the launcher itself reads
+  // the variables that the launcher itself reads
   const isOthers = (name: string): boolean => worker.has(name) || name === "listening";
   const control = new Set(logged("control", /[{\s]\s*event: "(\w+)"/g).filter((name) => !isOthers(name)));
   const launcher = new Set([

@@ -1,6 +1,6 @@
 /**
- * What `npm start` prints: lines for people on a terminal (time, part, event, what it means), one JSON object a line
- * elsewhere. Pure but for the clock.
+ * The output of `npm start`: lines for people on a terminal (time, part, event, its meaning), one JSON object a line elsewhere.
+ * Pure except for the clock.
  */
 import { printableJson, terminalText } from "../../shared/text/printable.ts";
 import { censored } from "../../shared/text/redaction.ts";
@@ -91,7 +91,7 @@ function asJson(now: () => number): StackOutput {
   };
 }
 
-/** Shown elsewhere in the line, or of no use to somebody who watches. */
+/** Shown elsewhere in the line, or of no use to a person at the terminal. */
 const LEFT_OUT = new Set(["level", "time", "event", "msg", "replica"]);
 /** Of a request there is more than a line can hold; the rest is in the JSON, and in `usage/logs`. */
 const OF_A_REQUEST = new Set(["model", "error", "reason", "admission", "total_tokens", "total_ms", "request_id"]);
@@ -114,7 +114,7 @@ function meaningOf(event: string): string | undefined {
   return Object.hasOwn(EVENT_MEANINGS, event) ? EVENT_MEANINGS[event] : undefined;
 }
 
-/** An event, what it means and its facts. */
+/** An event, its meaning and its facts. */
 function meant(fields: Readonly<Record<string, unknown>>): string {
   const event = typeof fields["event"] === "string" ? fields["event"] : "message";
   const level = Number(fields["level"]);

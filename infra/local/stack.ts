@@ -1,7 +1,7 @@
 /**
- * The whole gateway on one machine: stores, control service, Worker runtime and the front before it. They are started in an
- * order in which each finds what it needs, and stopped in reverse order. Every part that ends or hangs
- * is started again; when that does not help, the stack stops and reports why.
+ * The whole gateway on one machine: stores, control service, Worker runtime and the front before it. They are started in the
+ * order of their dependencies, and stopped in reverse order. Every part that ends or hangs is restarted; if that does not help,
+ * the stack stops and reports why.
  */
 import { internalTokensOf } from "../../shared/crypto/internal-token.ts";
 import { terminalText } from "../../shared/text/printable.ts";
@@ -36,14 +36,14 @@ interface WrittenLine {
   readonly text: string;
 }
 
-/** What a stack is started with. */
+/** The inputs of a stack's start. */
 export interface StackOptions {
   /** The variables of the gateway and its console; listen addresses may have port 0. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Lines of the parts, each with the name of its part in front; and what the part wrote. */
+  /** Lines of the parts, each with the name of its part in front; and the part's own output. */
   readonly log?: (line: string, written: WrittenLine) => void;
   readonly runtime?: RuntimeKind;
-  /** Names of cells besides GATEWAY_CELL; each has a Worker and an address of its own. Not with `wrangler`. */
+  /** Names of cells in addition to GATEWAY_CELL; each has its own Worker and address. Not with `wrangler`. */
   readonly moreCells?: readonly string[];
   /** The Worker's entry, from the root of the project, when it is not the product's own. Not with `wrangler`. */
   readonly workerEntry?: string;
@@ -53,7 +53,7 @@ export interface StackOptions {
   readonly clusterTimeDivisor?: number;
   /** How a hanging part is noticed, when not by its own policy (liveness.ts). */
   readonly liveness?: LivenessPolicy;
-  /** Aborts when the start is to be given up. */
+  /** Aborts when the start is given up. */
   readonly unwanted?: AbortSignal;
 }
 
@@ -73,7 +73,7 @@ export interface Stack extends Running {
   readonly adminTokenMade: boolean;
   readonly internalToken: string;
   readonly dataDir: string;
-  /** Null: there is no console. */
+  /** Null: the stack has no console. */
   readonly dashboard: DashboardAccess | null;
   readonly demo: Demo | null;
   readonly parts: ReadonlyMap<string, PartHandle>;
@@ -179,7 +179,7 @@ async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }
     onGiveUp,
   };
 
-  // Without its pages the console says so, and the gateway works: a read-only folder must not keep it from starting.
+  // Without its pages the console reports that, and the gateway works: a read-only folder must not keep it from starting.
   const built = config.dashboard
     ? buildConsoleIfChanged().catch((error: Error) => log("stack", `the console cannot be built: ${error.message}`))
     : Promise.resolve();
@@ -207,8 +207,8 @@ async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }
     if (runtime !== undefined) await endRequests({ fronts: draining, runtime, config, internalToken });
   };
   const stopControl = async (): Promise<void> => await planes.control?.part.stop(CONTROL_DRAIN_MS);
-  // Both start at the same time. Each gets an address that leads to the other one, wherever that is and whatever happens to it;
-  // what one asks the other before that runs waits for it.
+  // Both start at the same time. Each gets an address that leads to the other one, even after restarts; calls to a part that
+  // does not run yet wait for it.
   const [runtimeRuns, controlRuns] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const toControl = await startLink(() => planes.control && innerOf(planes.control.adminUrl), controlRuns.promise);
   undo.add(() => toControl.close());

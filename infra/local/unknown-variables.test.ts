@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const MISSPELT = "GATEWAY_ADMIN_TOKN";
 const MEANT = "GATEWAY_ADMIN_TOKEN";
 
-/** Each with what makes it end soon: a variable that is missing or malformed, or nobody to call. */
+/** Each with the cause of its early end: a variable that is missing or malformed, or nobody to call. */
 const PARTS: readonly (readonly [part: string, args: readonly string[], env: Readonly<Record<string, string>>])[] = [
   ["the control service", ["control/main.ts"], {}],
   ["the console alone", ["control/dashboard/main.ts"], {}],

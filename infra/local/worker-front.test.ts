@@ -19,7 +19,7 @@ it("a check shows only requests that came before it, and is shared by those who 
   await first;
   await expect.poll(() => checks.length).toBe(2);
   expect(ended).toEqual(["first"]);
-  // Another process is asked by itself.
+  // Another process is checked separately.
   const elsewhere = wait("elsewhere", { ...PROCESS, port: 2 });
   await expect.poll(() => checks.length).toBe(3);
   checks[2]?.resolve("answered");

@@ -1,6 +1,6 @@
 /**
  * The front before the processes that serve requests. The runtime drops a request without a trace when its connection is reset
- * before the Worker's code runs. It serves what has arrived in order, so a health check that is answered shows that the code of
+ * before the Worker's code runs. It serves requests in the order of arrival, so an answered health check shows that the code of
  * every earlier request runs.
  */
 import type net from "node:net";
@@ -9,7 +9,7 @@ import { type FrontProxy, type InnerAddress, startFrontProxy } from "./front.ts"
 import { askHealth } from "./process/ask-health.ts";
 import type { SecureClients } from "./tls/secure-clients.ts";
 
-/** A process that hangs for longer loses the requests that it has not begun. */
+/** A process that hangs for longer loses the requests that it has not started. */
 const BEGUN_WITHIN_MS = 10_000;
 
 /** Starts the front; `ports` returns the current loopback ports of the processes, none while they restart; `clients` learns who its clients are. */
@@ -27,8 +27,8 @@ export async function startWorkerFront(
 }
 
 /**
- * Returns what waits until a process has begun every request that was sent to it before the call. Calls share a check, and each
- * process has one at a time.
+ * Returns a function that waits until a process has started every request that was sent to it before the call. Calls share a
+ * check, and each process has one at a time.
  */
 export function requestsBegun(ask = askHealth): (process: InnerAddress) => Promise<void> {
   const underWay = new Map<number, Promise<void>>();

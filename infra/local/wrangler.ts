@@ -11,11 +11,11 @@ import type { StartWorkerd, WorkerdOptions } from "./workerd/start.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 
-/** What it may need of the launcher's environment; all of its environment becomes variables of the Worker too. */
+/** The parts of the launcher's environment that it may need; all of its environment becomes variables of the Worker too. */
 const KEPT =
   /^(PATH|HOME|USER|TMPDIR|TERM|TZ|LANG|LC_.*|CI|NO_COLOR|FORCE_COLOR|XDG_.*|SSL_CERT_FILE|NODE_EXTRA_CA_CERTS|.*_proxy|.*_PROXY|WRANGLER_.*|CLOUDFLARE_.*)$/;
 
-/** The environment of `wrangler dev`: what it needs, and the Worker's variables. */
+/** The environment of `wrangler dev`: the variables that it needs, and those of the Worker. */
 function environmentOf(bindings: Readonly<Record<string, string>>): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(([name]) => KEPT.test(name));
   return {

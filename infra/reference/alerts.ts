@@ -41,7 +41,7 @@ export function alertsPage(rules: string): string {
     ]),
     "## Alerts of the gateway\n",
     linked(
-      "These alerts go to the channels in `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). Some issue keys end with the tenant, API key, model, server or provider that the alert is about. _critical_: a model or a part of the gateway does not serve, or data is lost. _warning_: it needs a person soon. _info_: it needs nobody.\n",
+      "These alerts go to the channels in `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). Some issue keys end with the tenant, API key, model, server or provider that the alert is about. _critical_: a model or a part of the gateway does not serve, or data is lost. _warning_: somebody must act soon. _info_: nobody must act.\n",
     ),
     ...alertSections(),
     "## Rules of Prometheus\n",

@@ -49,7 +49,7 @@ export function errorCodesPage(): string {
   ].join("\n");
 }
 
-/** Bounds that a variable sets, and what they bound. */
+/** Bounds that a variable sets, and the bounded values. */
 const BY_VARIABLE: readonly (readonly [variable: string, limit: string, more: string])[] = [
   ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "slots of a cell", "; while running: `PUT /api/v1/capacity`"],
   ["GATEWAY_CELL_HEADROOM", "fraction of a cell's slots kept free for tenants below their share", ""],
@@ -112,7 +112,7 @@ export function logEventsPage(): string {
 const USAGE_ROW =
   "Every request is stored as one row of `usage_raw` ([rules](docs/rules/settlement-and-rows.md#rows)). `GET /usage/logs` returns it with the names of tenant and key. A sub-call is a call that the gateway makes to serve a request ([sub-calls](docs/rules/settlement-and-rows.md#sub-calls)). The rules say which tokens are [billed](docs/rules/settlement-and-rows.md#tokens-owed). An unknown text is empty and an unknown number is 0, also in rows older than the field.";
 
-/** What each field of a usage row says, in which column it is stored, and who sees it. */
+/** The meaning of each field of a usage row, its column, and who sees it. */
 export function usageRowPage(): string {
   const rows = Object.entries(USAGE_ROW_FIELDS).map(([field, { value, column, user, about }]) => {
     const { type, enum: values } = z.toJSONSchema(value);

@@ -1,4 +1,4 @@
-/** `npm run reference`: writes docs/reference, the names of variables and the dashboard anew from the catalogues in the code. */
+/** `npm run reference`: rewrites docs/reference, the names of variables and the dashboard from the catalogues in the code. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { writtenFiles } from "./pages.ts";

@@ -6,7 +6,7 @@ export function pageHead(title: string, intro: string, from: readonly string[]):
   return `# ${title}\n\n_Written by \`npm run reference\` from ${sources}: change it there._\n\n${linked(intro)}\n`;
 }
 
-/** Catalogues write links from the root of the repository; a page stands in docs/reference. */
+/** Catalogues write links from the root of the repository; a page is in docs/reference. */
 export function linked(text: string): string {
   return text.replaceAll("](docs/reference/", "](").replaceAll("](docs/", "](../");
 }

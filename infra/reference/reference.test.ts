@@ -1,4 +1,4 @@
-/** docs/reference and the dashboard are what the catalogues say, and the catalogues are complete. */
+/** docs/reference and the dashboard match the catalogues, and the catalogues are complete. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { variableFacts } from "./variables.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
-/** Read by programs of their own, set for jobs, or no variable at all. */
+/** Read by other programs, set for jobs, or not a variable. */
 const ELSEWHERE = new Set([
   "DASHBOARD_ERRORS",
   "GATEWAY_API_KEY",

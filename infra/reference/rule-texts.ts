@@ -1,6 +1,6 @@
 /**
- * What to do when a rule of Prometheus fires or an entry needs attention, for docs/reference/alerts.md. What they mean stands beside
- * them: in the rules (infra/grafana/alerts.yml), and in the texts of the console.
+ * The actions for Prometheus rules that fire and entries that need attention, for docs/reference/alerts.md. Their meaning is
+ * beside them: in the rules (infra/grafana/alerts.yml), and in the texts of the console.
  */
 import type { AttentionItem } from "../../shared/schema/attention.ts";
 
@@ -28,7 +28,7 @@ export const RULE_ACTIONS: Readonly<Record<string, string>> = {
   GatewayUpstreamsExhausted:
     "`GET /api/v1/models/health` lists the models and endpoints that are down, with the result of their last check. No connection: the server is gone or its address has changed. 401 or 403: its credential has expired. 429: it rate-limits the gateway, so lower `max_in_flight` of the model. Disable a broken endpoint (`PUT /api/v1/models/{id}/endpoints/{endpoint_id}`) so that requests do not try it first. Resolved when the rate of `exhausted` falls; health checks mark the model healthy automatically.",
   GatewayUpstreamTimeouts:
-    "Compare `request_timeout_secs` of the model with the duration of its responses (`p95` of `GET /api/v1/usage/models`). If responses are cut off at the timeout, raise it, or clear it and set `idle_timeout_secs`: a stream that goes on is not cut then. If responses never start, the server hangs or queues: look there, and lower `max_in_flight` so that the gateway queues instead. Retries may still have succeeded.",
+    "Compare `request_timeout_secs` of the model with the duration of its responses (`p95` of `GET /api/v1/usage/models`). If responses are cut off at the timeout, raise it, or clear it and set `idle_timeout_secs`: a stream that keeps sending is not cut then. If responses never start, the server hangs or queues: look there, and lower `max_in_flight` so that the gateway queues instead. Retries may still have succeeded.",
   GatewayMcpServerFailing:
     "Same as [mcp_upstream_5xx_response](#mcp_upstream_5xx_response), for the server in the label.",
   GatewayUsageLost: "Same as [usage_spill_refused](#usage_spill_refused).",
@@ -59,6 +59,8 @@ export const ATTENTION_ACTIONS: Readonly<Record<AttentionItem["kind"], string>> 
   cell_unreachable:
     "Same as [GatewayCellDown](#gatewaycelldown). A cell that is no longer configured leaves the list a day after it was last seen.",
   model_down: "Same as [model_health_down](#model_health_down).",
+  no_replica:
+    "The Deployments page shows the state of each replica: pending ones wait for the scheduler, starting ones load the model, lost ones say why. Resolved when one is healthy.",
   endpoint_down:
     "Same as [model_health_down](#model_health_down), for one endpoint: the model's other endpoints keep serving. Fix or disable the endpoint; it counts as up again once a check finds it healthy.",
   provisioner_held: "Same as [slurm_reconcile_held](#slurm_reconcile_held).",

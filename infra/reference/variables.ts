@@ -14,7 +14,7 @@ const STACK = "`npm start`";
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** A part, and the variables that it reads. The first one that has a variable says what its default is. */
+/** A part, and the variables that it reads. The first part that has a variable states its default. */
 export const VARIABLES_OF_PARTS: readonly (readonly [string, Shape])[] = [
   ["Worker", workerVariables],
   ["control service", { ...controlVariables, ...buildVariables }],
@@ -37,7 +37,7 @@ interface VariableFacts {
   readonly readers: readonly string[];
   readonly values: string;
   readonly default: string;
-  /** What the schemas say that it does: one of them does. */
+  /** The descriptions of the schemas; one of them is used. */
   readonly descriptions: readonly string[];
 }
 

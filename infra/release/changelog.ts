@@ -24,7 +24,10 @@ export function releasedChangelog(text: string, version: string): string {
   return text.replace(new RegExp(`^## ${UNRELEASED}$`, "m"), `## ${UNRELEASED}\n\n## ${version}`);
 }
 
-/** The text of the release with a tag: the entries of its version. Throws when the tag is another version's, or there are none. */
+/**
+ * The text of the release with a tag: the entries of its version. Throws if the tag belongs to another version, or there are no
+ * entries.
+ */
 export function releaseNotes(text: string, version: string, tag: string): string {
   if (tag !== `v${version}`) throw new Error(`the tag is ${tag}, and the version in package.json ${version}`);
   const entries = changelogSection(text, version);

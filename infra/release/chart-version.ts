@@ -1,4 +1,4 @@
-/** The Helm chart, whose files have the version in words of their own (docs/contributing.md#version). */
+/** The version in the Helm chart, whose files write it in their own form (docs/contributing.md#version). */
 import { globSync } from "node:fs";
 
 const FILES = "infra/helm/{gateway/Chart.yaml,testing/**/*.yaml}";
@@ -6,7 +6,7 @@ const FILES = "infra/helm/{gateway/Chart.yaml,testing/**/*.yaml}";
 /** The files of the chart and of its tests that may contain the version, relative to `root`. */
 export const chartFiles = (root: string): readonly string[] => globSync(FILES, { cwd: root }).toSorted();
 
-/** The version that a `Chart.yaml` has. Throws Error when it has none. */
+/** The version in a `Chart.yaml`. Throws Error if it has none. */
 export function chartVersion(chart: string): string {
   const [, version] = /^appVersion: "?([^"\s]+)"?$/m.exec(chart) ?? [];
   if (version === undefined) throw new Error("Chart.yaml: appVersion is missing");

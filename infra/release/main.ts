@@ -14,7 +14,7 @@ import { dataFolderFixture, RELEASED_WORKER_FACTS } from "./fixture-path.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const CHANGELOG = join(ROOT, "CHANGELOG.md");
 
-/** Everything that can stop a release, because npm does not take back what it has written when a later step fails. */
+/** All checks that can stop a release run first, because npm does not undo its changes when a later step fails. */
 function check(): void {
   const version = readVersion();
   releasedChangelog(readFileSync(CHANGELOG, "utf8"), process.env["npm_new_version"] ?? "the next version");
@@ -34,7 +34,7 @@ function write(): void {
   const digest = chartDigest();
   const files = chartFiles(ROOT).map((name) => join(ROOT, name));
   for (const path of files) writeFileSync(path, readFileSync(path, "utf8").replace(before, version));
-  // What was rendered differs in nothing but the version, and is now of the new chart.
+  // The rendered files differ only in the version, and are now of the new chart.
   for (const path of files) writeFileSync(path, readFileSync(path, "utf8").replace(digest, chartDigest()));
 }
 

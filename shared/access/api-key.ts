@@ -36,7 +36,7 @@ export function hashKeySecret(secret: KeySecret, pepper: string | undefined): st
   return sha256Hex(pepper === undefined || pepper === "" ? secret : `${secret}\u0000${pepper}`);
 }
 
-/** Says which pepper a hash was made with, and nothing else of it: 8 hex digits, also for no pepper. */
+/** Shows which pepper a hash was made with, and nothing else of the pepper: 8 hex digits, also for no pepper. */
 export function pepperId(pepper: string | undefined): string {
   return sha256Hex(`\u0000${pepper ?? ""}`).slice(0, 8);
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AuthFailures } from "./auth-failures.ts";
 
-/** Counts wrong tokens at these times; returns what was reported, with its time. */
+/** Counts wrong tokens at these times; returns the reports, with their times. */
 function play(tokens: readonly { readonly atMs: number; readonly address: string }[]) {
   const failures = new AuthFailures();
   const lines: [number, number][] = [];

@@ -1,7 +1,7 @@
 /**
- * Decides what is reported of wrong admin and internal tokens (docs/rules/authentication.md#wrong-tokens): a line of
- * the log at most once a second, an alert at most once a minute. Pure; time is an argument. Its memory is bounded,
- * however many wrong tokens come from however many addresses.
+ * Decides which wrong admin and internal tokens are reported (docs/rules/authentication.md#wrong-tokens): a line of the log at
+ * most once a second, an alert at most once a minute. Pure; time is an argument. Its memory is bounded for any number of wrong
+ * tokens from any number of addresses.
  */
 
 /** Wrong tokens within {@link WINDOW_MS} from which an alert is raised. */
@@ -65,7 +65,7 @@ export class AuthFailures {
     return { failures, addresses: this.#addresses.size };
   }
 
-  /** Removes what is older than the window, and times in the future, which a clock that was set back has left. */
+  /** Removes entries older than the window, and times in the future, which remain after a clock was set back. */
   #forget(nowMs: number): void {
     for (const second of this.#seconds.keys()) {
       if (isWithin(second * 1_000, nowMs, WINDOW_MS)) break;

@@ -8,7 +8,7 @@ import type { ErrorCode } from "../errors.ts";
 import type { ResolvedKey, ResolvedTenant } from "../records.ts";
 import { ACCESS_REFUSALS, type AccessTerms, accessRefusal, isModelPermitted, openUntilMs } from "./access-window.ts";
 
-/** When a key and the secret that stands for it end. */
+/** The ends of a key and of its current secret. */
 type KeyEnds = Pick<ResolvedKey, "expires_at_ms" | "secret_until_ms">;
 
 /** The lists of models of a key and its tenant. */
@@ -27,8 +27,8 @@ export const CALLER_REFUSALS = [
 ] as const satisfies readonly ErrorCode[];
 
 /**
- * The error code of the first check that refuses a key at an instant, or null when it may be served. `invalid_api_key`:
- * its secret was replaced, and is not admitted any more, so that it stands for nobody.
+ * The error code of the first check that refuses a key at an instant, or null when it may be served. `invalid_api_key`: its
+ * secret was replaced and is no longer admitted, so it identifies nobody.
  */
 export function callerRefusal(
   key: KeyEnds & Pick<ResolvedKey, "disabled"> & { readonly tenant: AccessTerms | null },

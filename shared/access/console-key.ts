@@ -1,6 +1,6 @@
 /**
- * Keys that the console makes for its playground (docs/rules/console.md#relay) are known by their ids: nobody chooses the id of a
- * key, and everybody its name.
+ * Keys that the console creates for its playground (docs/rules/console.md#relay) are recognised by their ids: nobody can choose
+ * the id of a key, but anybody can choose its name.
  */
 
 /** The first characters of the id of every such key: a random one has them once in 2^68. */

@@ -186,7 +186,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     subject: "Upstreams",
     of: "name of the model",
     means:
-      "The upstream's last response was a 5xx. The client got it as 502 (520 to 529 as they are) with the upstream's body. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
+      "The upstream's last response was a 5xx. The client got it as 502 (520 to 529 unchanged) with the upstream's body. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
     action:
       "Read the upstream's own log at that time. A 503 from an inference server usually means that its queue is full: lower `max_in_flight` of the model.",
   },

@@ -1,6 +1,6 @@
 /**
- * Every issue of both planes: the beginning of its key, the title of its messages, and how urgent it is. What each means and what
- * to do is in shared/catalogues/alert-texts.ts.
+ * Every issue of both planes: the start of its key, the title of its messages, and its urgency. The meaning of each and the
+ * action to take are in shared/catalogues/alert-texts.ts.
  */
 export const ALERT_TITLES = {
   scheduler_unavailable: "Scheduler unavailable",
@@ -57,8 +57,8 @@ export type AlertKey = keyof typeof ALERT_TITLES;
 export const SEVERITIES = ["info", "warning", "critical"] as const;
 
 /**
- * `critical`: a model or a part of the gateway does not serve, or data is lost. `warning`: it needs a person soon. `info`: it needs
- * nobody.
+ * `critical`: a model or a part of the gateway does not serve, or data is lost. `warning`: somebody must act soon. `info`:
+ * nobody must act.
  */
 export const ALERT_SEVERITIES: Readonly<Record<AlertKey, (typeof SEVERITIES)[number]>> = {
   scheduler_unavailable: "critical",

@@ -10,10 +10,10 @@ import { ADMISSION_CLASSES } from "../usage/usage-values.ts";
 
 interface Metric {
   readonly type: "counter" | "gauge" | "histogram";
-  /** Who reports it. Each sample of a cell also has the cell's name as the label `cell`. */
+  /** The source that reports it. Each sample of a cell also has the cell's name as the label `cell`. */
   readonly of: "cell" | "control";
   readonly help: string;
-  /** By name of the label: its closed list of values, or in words what they are. */
+  /** By name of the label: its closed list of values, or a description of them. */
   readonly labels?: Readonly<Record<string, readonly string[] | string>>;
   /** Upper bounds of a histogram's buckets, in ms. */
   readonly bounds?: readonly number[];
@@ -143,6 +143,12 @@ export const CELL_METRICS = {
     help: "Spans not exported because too many were waiting (full) or the collector did not accept them (failed).",
     labels: { reason: ["full", "failed"] },
   },
+  gateway_captures_total: {
+    type: "counter",
+    of: "cell",
+    help: "Calls of tenants whose capture is on. dropped: too many at once, the store did not take it, or capture was turned off meanwhile.",
+    labels: { outcome: ["kept", "dropped"] },
+  },
   gateway_build_info: {
     type: "gauge",
     of: "cell",
@@ -263,7 +269,7 @@ export function singleSample(name: CellMetricName, value: number) {
   return familyOf(name, [{ suffix: "" as const, labels: {}, value }]);
 }
 
-/** By name of the label: its closed list of values, or in words what they are. */
+/** By name of the label: its closed list of values, or a description of them. */
 export function labelsOf(metric: Metric): NonNullable<Metric["labels"]> {
   return metric.labels ?? {};
 }
@@ -272,7 +278,7 @@ type LabelOf<Name extends MetricName> = (typeof METRICS)[Name] extends { readonl
   ? keyof Labels & string
   : string;
 
-/** What the library of the control service is told of a metric. */
+/** The definition of a metric for the library of the control service. */
 export function metricOptions<Name extends MetricName>(
   name: Name,
 ): { readonly name: Name; readonly help: string; readonly labelNames: LabelOf<Name>[] } {

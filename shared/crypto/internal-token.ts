@@ -19,7 +19,7 @@ interface ConfiguredTokens {
 export async function internalTokensOf(given: ConfiguredTokens): Promise<readonly string[]> {
   const derived = async (token: string | undefined) => (token === undefined ? token : await deriveInternalToken(token));
   const current = given.internalToken ?? (await derived(given.adminToken));
-  // A token that is configured was never derived, so no old admin token stands for it.
+  // A configured token was never derived, so no old admin token is valid for it.
   const old =
     given.internalTokenOld ?? (given.internalToken === undefined ? await derived(given.adminTokenOld) : undefined);
   return [current, old].filter((token) => token !== undefined);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { importSealKey, isSealed, isSealedWithOld, SealError, seal, unseal } from "./seal.ts";
+import { CAPTURE_PURPOSE, importSealKey, isSealed, isSealedWithOld, SealError, seal, unseal } from "./seal.ts";
 
 const makeKey = async () => await importSealKey(randomBytes(32).toString("base64"));
 
@@ -45,6 +45,15 @@ describe("seal", () => {
       anew: false,
       plain: false,
     });
+  });
+
+  it("opens nothing that was sealed for another purpose", async () => {
+    const text = randomBytes(32).toString("base64");
+    const [plain, derived] = [await importSealKey(text), await importSealKey(text, [], CAPTURE_PURPOSE)];
+    const [ofPlain, ofDerived] = [await seal("secret-text", plain), await seal("secret-text", derived)];
+    expect(await unseal(ofDerived, await importSealKey(text, [], CAPTURE_PURPOSE))).toBe("secret-text");
+    await expect(unseal(ofDerived, plain)).rejects.toThrow("different encryption key");
+    await expect(unseal(ofPlain, derived)).rejects.toThrow("different encryption key");
   });
 
   it.each(["", "abc", Buffer.alloc(31).toString("base64"), Buffer.alloc(33).toString("base64"), "!".repeat(44)])(

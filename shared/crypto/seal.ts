@@ -21,15 +21,29 @@ export class SealError extends Error {
   override readonly name = "SealError";
 }
 
-/** Imports texts that are each base64 of 32 bytes. Throws SealError when one is anything else. */
-export async function importSealKey(current: string, old: readonly string[] = []): Promise<SealKey> {
-  return { current: await importAesKey(current), old: await Promise.all(old.map(importAesKey)) };
+/** Purpose of the key that seals captured calls (docs/rules/capture.md#store). */
+export const CAPTURE_PURPOSE = "gateway-capture";
+
+/**
+ * Imports texts that are each base64 of 32 bytes. `purpose`: derives keys for this purpose from them (HKDF-SHA-256), so that what one
+ * seals the other does not open. Throws SealError when a text is anything else.
+ */
+export async function importSealKey(
+  current: string,
+  old: readonly string[] = [],
+  purpose: string | null = null,
+): Promise<SealKey> {
+  const imported = async (text: string): Promise<AesKey> => await importAesKey(text, purpose);
+  return { current: await imported(current), old: await Promise.all(old.map(imported)) };
 }
 
-async function importAesKey(base64: string): Promise<AesKey> {
+async function importAesKey(base64: string, purpose: string | null): Promise<AesKey> {
   const raw = decodeBase64(base64.trim());
   if (raw === null || raw.byteLength !== 32) throw new SealError("the encryption key must be base64 of 32 bytes");
-  return await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
+  if (purpose === null) return await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
+  const base = await crypto.subtle.importKey("raw", raw, "HKDF", false, ["deriveKey"]);
+  const hkdf = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: new TextEncoder().encode(purpose) };
+  return await crypto.subtle.deriveKey(hkdf, base, { name: "AES-GCM", length: 256 }, false, ["encrypt", "decrypt"]);
 }
 
 /** True when the value has the prefix of a sealed secret. */
@@ -37,7 +51,7 @@ export function isSealed(value: string): boolean {
   return value.startsWith(PREFIX);
 }
 
-/** Seals a plaintext; without a key the plaintext is stored as it is. */
+/** Seals a plaintext; without a key the plaintext is stored unchanged. */
 export async function seal(plaintext: string, key: SealKey | undefined): Promise<string> {
   if (key === undefined) return plaintext;
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));

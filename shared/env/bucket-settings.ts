@@ -15,7 +15,7 @@ export function isBucketCredential(name: BucketSetting): boolean {
   return CREDENTIALS.some((each) => each === name);
 }
 
-/** What the reference says of such a variable. */
+/** The reference text for such a variable. */
 export const BUCKET_VALUES = "`name=value` settings, separated by commas";
 
 /** The text as names with their values, in its order. */

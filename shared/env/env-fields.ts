@@ -1,7 +1,7 @@
 /**
  * Configuration variables as schemas: text in, typed value out; unset and blank are the same
- * (docs/rules/configuration.md#variables). Messages say what the variable must be and never repeat its value. `values` in the
- * meta data of a field is what docs/reference/variables.md says of the values that it takes.
+ * (docs/rules/configuration.md#variables). Messages state the required form of the variable and never repeat its value.
+ * `values` in the meta data of a field is the description of its values in docs/reference/variables.md.
  */
 import * as z from "zod";
 import { isCidr } from "../network/ssrf.ts";
@@ -225,7 +225,7 @@ export const envEncryptionKey = envSecret
 
 const OLD_MAX = 4;
 
-/** Secrets that are accepted besides the current one, separated by commas. */
+/** Secrets that are accepted in addition to the current one, separated by commas. */
 export const envOldSecrets = envText("")
   .transform((text) => text.split(",").flatMap((entry) => entry.trim() || []))
   .refine((values) => values.length <= OLD_MAX, `has more than ${OLD_MAX} values`)

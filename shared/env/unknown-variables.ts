@@ -17,7 +17,7 @@ const KNOWN: ReadonlySet<string> = new Set([...VARIABLE_NAMES, ...OF_OTHERS]);
 /** The variable by which an unknown one stops a part, as a field of its schema. */
 export const strictVariables = {
   GATEWAY_STRICT_ENV: envFlag(false).describe(
-    "On: a variable that begins with `GATEWAY_` or `DASHBOARD_` and is not in this list prevents the start. Off: the start [warns](docs/run.md#configure).",
+    "On: a variable that starts with `GATEWAY_` or `DASHBOARD_` and is not in this list prevents the start. Off: the start [warns](docs/run.md#configure).",
   ),
 };
 
@@ -28,19 +28,19 @@ export interface UnknownVariable {
   readonly nearest: string | null;
 }
 
-/** False for a name that begins like those of the gateway and is none. */
+/** False for a name that starts like those of the gateway but is not one. */
 export function isKnownVariable(name: string): boolean {
   return !OURS.test(name) || KNOWN.has(name);
 }
 
-/** What is set and unknown, in the order of the environment. A blank variable counts as unset. */
+/** The variables that are set and unknown, in the order of the environment. A blank variable counts as unset. */
 export function unknownVariables(variables: object): readonly UnknownVariable[] {
   return Object.entries(variables)
     .filter(([name, value]) => !isKnownVariable(name) && typeof value === "string" && value.trim() !== "")
     .map(([variable]) => ({ variable, nearest: nearestName(variable, CANDIDATES) }));
 }
 
-/** What is said of them in one line. */
+/** The message about them, in one line. */
 export function unknownText(unknown: readonly UnknownVariable[]): string {
   return unknown
     .map(

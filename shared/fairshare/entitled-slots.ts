@@ -1,8 +1,7 @@
 /**
  * Which slots groups and tenants are entitled to by weight, demand and capacity (docs/rules/fairshare.md#slot-caps,
- * docs/rules/fairshare.md#live-view). The Cell shows these values of its scheduler, and the same arithmetic answers what
- * other weights would give. It never looks at what was served before: who is next among those below their caps is the
- * scheduler's decision.
+ * docs/rules/fairshare.md#live-view). The Cell shows these values of its scheduler, and the same arithmetic shows the effect of
+ * other weights. It never considers earlier service: the scheduler decides which competitor below its cap is next.
  */
 import { apportion } from "./apportion.ts";
 
@@ -13,7 +12,7 @@ export type FairshareAlgorithm = "weighted" | "hierarchical";
 interface Competitor {
   /** More than 0. */
   readonly weight: number;
-  /** Requests in flight and queued; who has none has no share. */
+  /** Requests in flight and queued; a competitor without any has no share. */
   readonly demand: number;
 }
 
@@ -27,7 +26,7 @@ interface CompetingTenant extends Competitor {
   readonly group: string;
 }
 
-/** What a competitor is entitled to while everybody who has demand wants more. */
+/** The entitlement of a competitor while all competitors with demand want more. */
 export interface Entitlement {
   /** Its part of the whole, 0 to 1; of a tenant within its group, times the group's part. 0 without demand. */
   readonly weightShare: number;
@@ -54,7 +53,7 @@ interface SlotCompetition<G extends CompetingGroup, T extends CompetingTenant> {
   readonly tenants: readonly T[];
 }
 
-/** The entitlements of all groups and tenants, each in the order in which they were given. O(n log n). */
+/** The entitlements of all groups and tenants, in the given order. O(n log n). */
 export function entitledSlots<G extends CompetingGroup, T extends CompetingTenant>(
   competition: SlotCompetition<G, T>,
 ): { readonly groups: readonly Entitled<G>[]; readonly tenants: readonly Entitled<T>[] } {

@@ -38,7 +38,7 @@ export class IndexedHeap<T> {
     this.#down(this.#up(place));
   }
 
-  /** Removes the item; does nothing when it is not there. */
+  /** Removes the item; does nothing if it is not in the heap. */
   remove(item: T): void {
     const place = this.#places.get(item);
     if (place === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * The queues that limits hold up, of one cell or of several, as one list (docs/rules/fairshare.md#why-a-request-waits):
- * who has waited longest comes first, and the list is bounded.
+ * The queues that limits hold up, of one cell or of several, as one list (docs/rules/fairshare.md#why-a-request-waits): the
+ * longest wait comes first, and the list is bounded.
  */
 import type { WaitingQueue } from "../schema/load.ts";
 

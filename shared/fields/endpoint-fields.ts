@@ -12,7 +12,7 @@ export const ENDPOINT_FIELDS = {
   model_id: { column: "uuid", value: z.string() },
   name: { column: "text", value: z.string(), hot: true },
   api_base: { column: "text", value: z.string(), hot: true },
-  /** As it is stored: ciphertext when an encryption key is set. */
+  /** In its stored form: ciphertext when an encryption key is set. */
   api_key: { column: "text", value: z.string().nullable(), record: { api_key_set: z.boolean() }, hot: true },
   /** Null: the model's. */
   auth_scheme: {

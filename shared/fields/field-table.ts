@@ -1,9 +1,8 @@
 /**
- * One table of fields per resource: each entry says in which column a field is stored, which value it has, and where it is
- * shown. The columns of the database, the record of the Management API, the rows of a backup and the hot copy are derived
- * from the table, so that a new field is one more entry. A value that may be null makes its column nullable, so that this
- * is stated only once.
- * The Worker loads these tables with the hot copies, so they import only zod.
+ * One table of fields per resource: each entry states the column of a field, its type, and where it is shown. The columns of
+ * the database, the record of the Management API, the rows of a backup and the hot copy are derived from the table, so that a
+ * new field is one more entry. A value that may be null makes its column nullable, so that this is stated only once. The Worker
+ * loads these tables with the hot copies, so they import only zod.
  */
 import type * as z from "zod";
 
@@ -75,8 +74,8 @@ export type StoredShape<T extends FieldTable> = {
 };
 
 /**
- * The same shape with one field moved behind another one. The order is that of the JSON that clients and stores have:
- * copies are compared as texts, and another order would be another text.
+ * The same shape with one field moved after another one. The JSON of clients and stores has this order: copies are compared as
+ * texts, so another order would be a different text.
  */
 export function movedAfter<S extends Shape>(shape: S, name: keyof S & string, after: keyof S & string): S {
   const entries = Object.entries(shape).filter(([key]) => key !== name);

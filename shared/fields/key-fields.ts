@@ -3,7 +3,7 @@ import * as z from "zod";
 import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
-/** Who can change a key: an admin or a `user` of its tenant, or the gateway by itself. */
+/** Who can change a key: an admin or a `user` of its tenant, or the gateway itself. */
 export const ACTOR_ROLES = ["admin", "user", "system"] as const;
 
 export const KEY_FIELDS = {
@@ -16,9 +16,9 @@ export const KEY_FIELDS = {
   description: { column: "text", value: z.string() },
   key_prefix: { column: "text", value: z.string(), hot: true },
   disabled: { column: "boolean", value: z.boolean(), hot: true },
-  /** Who disabled the key last; null while it is not disabled, and where nobody knows. */
+  /** Who disabled the key last; null while it is not disabled, or if that is unknown. */
   disabled_by: { column: "text", value: z.enum(ACTOR_ROLES).nullable() },
-  /** The limits that an admin has set; null: nobody knows who has set those of the key. */
+  /** The limits that an admin has set; null: it is unknown who set the key's limits. */
   admin_limits: { column: "json", value: z.record(z.string(), z.unknown()).nullable(), record: false },
   tracing_enabled: { column: "boolean", value: z.boolean(), hot: true },
   expires_at: {

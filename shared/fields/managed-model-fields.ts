@@ -30,13 +30,13 @@ export const MANAGED_MODEL_FIELDS = {
   preamble: text,
   log_output_dir: text,
   launch_command: text,
-  /** Sent as it is, instead of the script that preamble, image and launch_command make; blank: none. */
+  /** Sent unchanged, instead of the script that preamble, image and launch_command make; blank: none. */
   script_body: text,
   serving_port: count,
   health_path: text,
   target_replicas: count,
   min_replicas: count,
-  /** Lost replicas from which on no more jobs are submitted; 0: no limit. */
+  /** No further jobs are submitted from this many lost replicas on; 0: no limit. */
   max_job_failures: count,
   /** What the console's form remembers of how the spec was made; the gateway does not read it. */
   launcher_spec: { column: "json", value: z.record(z.string(), z.unknown()) },

@@ -10,7 +10,7 @@ export const MCP_SERVER_FIELDS = {
   name: { column: "text", unique: true, value: z.string(), hot: true },
   upstream_url: { column: "text", value: z.string(), hot: true },
   /**
-   * The complete Authorization value as it is stored: ciphertext when an encryption key is set. Null: no such header is
+   * The complete Authorization value in its stored form: ciphertext when an encryption key is set. Null: no such header is
    * sent.
    */
   auth_header: {

@@ -28,7 +28,7 @@ export function adaptiveBounds(model: {
 }
 
 export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
-/** After what a request goes on to another model (docs/rules/models.md#fallback-models). */
+/** The failures after which a request moves to another model (docs/rules/models.md#fallback-models). */
 export const FALLBACK_REASONS = ["failure", "context_length"] as const;
 /** Most models that are tried in place of one. */
 export const FALLBACK_MODELS_MAX = 8;
@@ -91,7 +91,7 @@ export const MODEL_FIELDS = {
   model_type: { column: "text", value: z.enum(MODEL_TYPES), hot: true },
   upstream_model: { column: "text", value: z.string(), hot: true },
   api_base: { column: "text", value: z.string(), hot: true },
-  /** As it is stored: ciphertext when an encryption key is set. */
+  /** In its stored form: ciphertext when an encryption key is set. */
   api_key: { column: "text", value: z.string().nullable(), record: { api_key_set: z.boolean() }, hot: true },
   api_dialect: {
     column: "text",
@@ -195,7 +195,10 @@ export const MODEL_FIELDS = {
   updated_at: TIME_FIELDS.updated_at,
 } as const satisfies FieldTable;
 
-/** What a tenant's people see of a model, in the order of a CSV file: how to call it and what it costs, not where it runs. */
+/**
+ * The fields of a model that a tenant's people see, in the order of a CSV file: how to call it and what it costs, not where it
+ * runs.
+ */
 export const MODEL_FIELDS_OF_USERS = [
   "id",
   "model_name",

@@ -6,7 +6,7 @@ import * as z from "zod";
 
 const FOR_OPERATORS = new WeakSet<z.ZodType>();
 
-/** Marks a field: `schema` must stand in the record's shape as it is, and in no other field. */
+/** Marks a field: `schema` must be in the record's shape unchanged, and in no other field. */
 export function forOperators<S extends z.ZodType>(schema: S): S {
   FOR_OPERATORS.add(schema);
   return schema;

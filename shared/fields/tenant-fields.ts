@@ -77,6 +77,12 @@ export const TENANT_FIELDS = {
   guardrails_policy: { column: "json", value: guardrailsPolicySchema.nullable(), hot: true },
   compression_policy: { column: "json", value: compressionPolicySchema.nullable(), hot: true },
   tracing_enabled: { column: "boolean", value: forOperators(z.boolean()), hot: true },
+  capture_until: {
+    column: "instant",
+    value: shownTime.nullable(),
+    backup: false,
+    hot: { capture_until_ms: z.number().int().nullable().default(null) },
+  },
   synthetic: { column: "boolean", value: forOperators(z.boolean()), hot: true },
   ...TIME_FIELDS,
 } as const satisfies FieldTable;

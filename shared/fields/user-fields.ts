@@ -17,7 +17,7 @@ export const USER_FIELDS = {
   subject: { column: "text", value: z.string(), record: false },
   role: { column: "text", value: z.enum(USER_ROLES) },
   status: { column: "text", value: z.enum(USER_STATUSES) },
-  /** The first tenant, in which `role` holds; null: none. */
+  /** The first tenant, in which `role` holds; null if there is none. */
   tenant_id: { column: "uuid", value: z.string().nullable() },
   /** What the groups of the provider gave at the last sign-in; null: nothing for every tenant. */
   group_role: { column: "text", value: z.enum(WIDE_ROLES).nullable() },

@@ -1,8 +1,7 @@
 /**
- * Folds a text to the form in which keywords and prompt injection are looked for: NFKC, without characters that are not
- * seen, in lower case, with Greek and Cyrillic letters replaced by the Latin ones that they look like
- * (docs/rules/guardrails.md#folding). Every folded unit knows which part of the given text it stands for. Linear: what is
- * normalised at once has at most `MAX_SEGMENT` units.
+ * Folds a text to the form in which keywords and prompt injection are searched: NFKC, without invisible characters, in lower
+ * case, with Greek and Cyrillic letters replaced by similar Latin ones (docs/rules/guardrails.md#folding). Every folded unit
+ * knows its part of the given text. Linear: at most `MAX_SEGMENT` units are normalised at once.
  */
 import { LATIN_OF } from "./look-alikes.ts";
 import type { UnitBuffer } from "./unit-buffer.ts";
@@ -12,7 +11,7 @@ const MAX_SEGMENT = 32;
 
 const [SPACE, TAB] = [32, 9];
 
-/** Stands in a folded text where two texts touch. It is a character that is not seen, so no text folds to it. */
+/** Marks the place in a folded text where two texts touch. The character is invisible, so no text folds to it. */
 export const SEAM = 0x200b;
 
 const IGNORABLE = /[\p{Default_Ignorable_Code_Point}\u180e]/u;
@@ -88,11 +87,11 @@ function pairKind(text: string, index: number): number {
 }
 
 /**
- * Folds a piece of a text from an index on, and appends to `out`. Answers the first index that is not folded yet: without
+ * Folds a piece of a text from an index on, and appends to `out`. Returns the first index that is not folded yet: without
  * `last` the piece may be followed by marks that change its last letter.
- * @param offset where the piece begins in the given text
- * @param most no character is begun when `out` has this many units
- * @param to no character is begun from this index on
+ * @param offset where the piece starts in the given text
+ * @param most no character is started when `out` has this many units
+ * @param to no character is started from this index on
  */
 export function fold(
   piece: string,
@@ -150,12 +149,12 @@ function foldBasicLatin(piece: string, from: number, offset: number, out: UnitBu
   return index;
 }
 
-/** White space never changes by what follows. */
+/** White space never changes because of later characters. */
 function isSettledAlone(unit: number): boolean {
   return unit === 32 || unit === 10 || unit === 9 || unit === 13;
 }
 
-/** Folds one character with its marks; answers the index behind it, or the same index when its end is not known yet. */
+/** Folds one character with its marks; returns the index after it, or the same index if its end is not known yet. */
 function foldCharacter(piece: string, index: number, last: boolean, offset: number, out: UnitBuffer): number {
   const unit = piece.charCodeAt(index);
   const more = !last;
@@ -188,7 +187,7 @@ function foldCharacter(piece: string, index: number, last: boolean, offset: numb
   return end;
 }
 
-/** How many units the mark at an index has; 0 when it is none; -1 when that depends on the unit that is to come. */
+/** The number of units of the mark at an index; 0 if it is not a mark; -1 if that depends on the next unit. */
 function extenderLength(piece: string, index: number): number {
   const unit = piece.charCodeAt(index);
   if (unit < 0x300) return 0;
@@ -239,7 +238,7 @@ export function collapseBlanks(folded: UnitBuffer, from: number): void {
   folded.length = length;
 }
 
-/** The first index, from one index on, of a tab or of a space behind another one. */
+/** The first index, from one index on, of a tab or of a space after another one. */
 function firstToCollapse({ units, length }: UnitBuffer, from: number): number {
   let before = units[from - 1] === SEAM ? units[from - 2] : units[from - 1];
   for (let index = from; index < length; index++) {

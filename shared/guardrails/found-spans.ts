@@ -36,7 +36,7 @@ export class FoundSpans {
     return taken;
   }
 
-  /** The index behind the parts, from one index on, that end at a place or before it. */
+  /** The index after the parts, from one index on, that end at a place or before it. */
   endingBy(place: number, from: number): number {
     let index = from;
     while (index < this.ends.length && (this.ends[index] ?? 0) <= place) index += 1;
@@ -95,7 +95,7 @@ export class FoundSpans {
     });
   }
 
-  /** @param refuses told a part, and the index of the first of these that begins at it or behind it */
+  /** @param refuses called with a part, and the index of the first of these that starts at it or after it */
   #addUnless(others: FoundSpans, refuses: (start: number, end: number, at: number) => boolean): void {
     const added = new FoundSpans();
     let at = 0;

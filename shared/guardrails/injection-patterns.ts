@@ -11,18 +11,18 @@ interface InjectionPattern {
   readonly gaps: readonly number[];
   /** Whether it counts in the text of users only, because other texts contain it with good reason. */
   readonly userOnly: boolean;
-  /** Words behind a match, a space before each, that make it harmless; each shorter than {@link UNLESS_MAX}. */
+  /** Words after a match, a space before each, that make it harmless; each shorter than {@link UNLESS_MAX}. */
   readonly unless: readonly string[];
 }
 
-/** How far behind a match is looked. */
+/** How far after a match these words are searched. */
 export const UNLESS_MAX = 16;
 
 const { raw } = String;
 const EARLIER = raw`\b(?:previous|prior|above|earlier|preceding|all|any|your|system)\b`;
 const INSTRUCTIONS = raw`\b(?:instructions?|prompts?|rules?|directives?|guidelines?)\b`;
 
-/** What is measured of a prompt, and where a device has its developer mode. */
+/** Units in which a prompt is measured, and names of devices that have a developer mode. */
 const UNLESS: Readonly<Record<string, string>> = {
   reveal_prompt: "length lengths size sizes limit limits budget cache caching hash cost costs latency",
   developer_mode:

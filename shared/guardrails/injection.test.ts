@@ -1,4 +1,4 @@
-/** The search for prompt injection takes work that grows with the text alone, whatever the text is. */
+/** The work of the search for prompt injection grows only with the length of the text, for any text. */
 import { describe, expect, it } from "vitest";
 import { collapseBlanks, fold } from "./fold.ts";
 import { InjectionFinder } from "./injection.ts";
@@ -17,7 +17,7 @@ function stepsFor(text: string): number {
   return finder.steps;
 }
 
-/** All words of a part of a pattern, which begin many matches and end none. */
+/** All words of a part of a pattern, which start many matches and end none. */
 function wordsOf(part: string): string {
   return [...part.replaceAll(/\\[bns]/g, " ").matchAll(/[a-z_]{2,}|[<[#:]/g)].map(([word]) => word).join(" ");
 }

@@ -1,7 +1,7 @@
 /**
- * Finds prompt injection (docs/rules/guardrails.md#prompt-injection). Phrases are found by one automaton, from each place
- * where one can begin; a pattern matches when its phrases follow one another within its gaps. Every phrase is short, and
- * what a pattern remembers lies within its largest gap, so the work is linear in the text.
+ * Finds prompt injection (docs/rules/guardrails.md#prompt-injection). Phrases are found by one automaton, from each place where
+ * one can start; a pattern matches when its phrases follow one another within its gaps. Every phrase is short, and a pattern
+ * remembers only matches within its largest gap, so the work is linear in the text.
  */
 import { SEAM } from "./fold.ts";
 import { INJECTION_PATTERNS, UNLESS_MAX } from "./injection-patterns.ts";
@@ -18,13 +18,13 @@ interface Use {
 
 /** Parts of patterns up to one phrase that were found. */
 interface Found {
-  /** Where the first part begins in the given text. */
+  /** Where the first part starts in the given text. */
   readonly place: number;
-  /** Behind which unit of the text the last one ends. */
+  /** The unit of the text after which the last one ends. */
   readonly end: number;
 }
 
-/** A match, and behind which unit of the text it ends. */
+/** A match, and the unit of the text after which it ends. */
 interface Match {
   readonly pattern: number;
   readonly place: number;
@@ -34,7 +34,7 @@ interface Match {
 /** A phrase that is being read. */
 interface Walk {
   readonly state: number;
-  /** Which unit of the text it begins with, and where that is in the given text. */
+  /** The unit of the text that it starts with, and its place in the given text. */
   readonly origin: number;
   readonly place: number;
 }
@@ -80,7 +80,7 @@ export class InjectionFinder {
   readonly #report: (pattern: number, start: number, end: number) => boolean;
   readonly #phrases = phrasesOfPatterns();
   readonly #isDone: boolean[] = [];
-  /** By pattern and part: what was found up to that part and can still be followed by the next one. */
+  /** By pattern and part: the matches up to that part that can still continue with the next one. */
   readonly #parts = new Map<string, Found[]>();
   /** The text under way, and how many of its units were forgotten. */
   #folded = new UnitBuffer(0);
@@ -88,9 +88,9 @@ export class InjectionFinder {
   /** The first index at which no phrase was looked for, and the first that the phrases under way have not read. */
   #next = 0;
   #read = 0;
-  /** Phrases that may go on behind the last unit. */
+  /** Phrases that may continue after the last unit. */
   #walks: Walk[] = [];
-  /** Matches that the text behind the last unit can make harmless. */
+  /** Matches that the text after the last unit can make harmless. */
   #pending: Match[] = [];
   #isEnd = false;
   #steps = 0;
@@ -115,7 +115,7 @@ export class InjectionFinder {
     for (const { state, origin, place } of walks) this.#walk(state, origin, place, this.#read, isEnd);
     this.#read = length;
 
-    // where a phrase begins is judged with two units behind; at the end of the text it is tried
+    // a place is judged as the start of a phrase once two more units are known; at the end of the text it is tried
     const judged = Math.max(0, length - 2);
     const end = isEnd ? length : judged;
     let start = this.#next;
@@ -165,7 +165,7 @@ export class InjectionFinder {
     if (!isEnd) this.#walks.push({ state, origin, place });
   }
 
-  /** A phrase was found that begins as the unit `start` of the text, and ends before the index `end` of those under way. */
+  /** A phrase was found that starts at the unit `start` of the text, and ends before the index `end` of those under way. */
   #use(use: Use, start: number, place: number, end: number): void {
     if (this.#isDone[use.pattern]) return;
     const first = use.part === 0 ? place : this.#placeBefore(use, start);
@@ -181,7 +181,7 @@ export class InjectionFinder {
     found.push({ place: first, end: this.#forgotten + end });
   }
 
-  /** Reports a match, unless the words behind it make it harmless. */
+  /** Reports a match, unless the words after it make it harmless. */
   #judge(match: Match): void {
     const { pattern, place } = match;
     if (this.#isDone[pattern]) return;
@@ -201,7 +201,7 @@ export class InjectionFinder {
     return isThere && (behind === -1 || !automaton.isWordClass(automaton.classOf(behind)));
   }
 
-  /** Where a match began that this part, which begins at `start`, continues; -1 when there is none within the gap. */
+  /** Where the match started that this part, which starts at `start`, continues; -1 if there is none within the gap. */
   #placeBefore({ pattern, part, gap }: Use, start: number): number {
     const before = this.#parts.get(`${pattern} ${part - 1}`) ?? [];
     // an end at which the gap is too large: ends before it are farther away

@@ -4,7 +4,7 @@
  */
 import type { Steps } from "../steps.ts";
 
-/** Work for one text, besides its characters. */
+/** Work for one text, in addition to its characters. */
 const TEXT_UNITS = 8;
 
 /** A part of one of several texts, in UTF-16 units. */
@@ -15,7 +15,7 @@ export interface ScanSpan {
   readonly end: number;
 }
 
-/** Texts, or ends of texts, that touch, and where the first begins when the texts are one after another. */
+/** Texts, or ends of texts, that touch, and where the first starts when the texts are one after another. */
 interface Seams {
   readonly texts: readonly string[];
   readonly start: number;
@@ -26,7 +26,7 @@ interface Seams {
 /** Texts one after another. */
 export class JoinedTexts {
   readonly #texts: readonly string[];
-  /** Where each text begins. */
+  /** Where each text starts. */
   readonly #starts: readonly number[];
 
   constructor(texts: readonly string[]) {
@@ -40,7 +40,7 @@ export class JoinedTexts {
 
   /** The place for a place of the texts with a line break between two of them. */
   placeOf(index: number): number {
-    // the text before whose line break, or in which, the index is
+    // the text that contains the index, or whose preceding line break does
     const text = lastAtMost(this.#starts.length, (at) => (this.#starts[at] ?? 0) + at <= index);
     const start = this.#starts[text] ?? 0;
     return start + Math.min(index - start - text, this.#texts[text]?.length ?? 0);
@@ -103,7 +103,7 @@ export function hasWithin(places: readonly number[], first: number, last: number
   return place >= first && place <= last;
 }
 
-/** The last index below `count` for which a statement holds that holds up to some index; 0 when it holds for none. */
+/** The last index below `count` for which a predicate holds that holds up to some index; 0 if it holds for none. */
 function lastAtMost(count: number, holds: (index: number) => boolean): number {
   let [low, high] = [0, count - 1];
   while (low < high) {

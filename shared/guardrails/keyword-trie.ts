@@ -1,13 +1,13 @@
 /**
- * An Aho-Corasick automaton: all keywords are looked for at once, and each character of a text costs the same however many
- * keywords there are. Nodes are numbers, their edges one hash table, so that a thousand long keywords take a few megabytes.
+ * An Aho-Corasick automaton: all keywords are searched at once, and each character of a text costs the same for any number of
+ * keywords. Nodes are numbers, their edges one hash table, so that a thousand long keywords take a few megabytes.
  */
 /** How a unit begins keywords. */
 const [NOT_BEGUN, BEGUN, ALONE] = [0, 1, 2];
 /** A power of two. */
 const PAIRS = 4096;
 const SPACE = 32;
-/** The first white space behind basic Latin, but for the ones that are folded to a space. */
+/** The first white space after basic Latin, except characters that are folded to a space. */
 const FIRST_WIDE_SPACE = 0x1680;
 
 function pairHash(first: number, second: number): number {
@@ -24,7 +24,7 @@ export class KeywordTrie {
   readonly #depth: Int32Array;
   readonly #suffix: Int32Array;
   readonly #keyword: Int32Array;
-  /** By node: the longest proper suffix at which a keyword ends; 0 for none. */
+  /** By node: the longest proper suffix at which a keyword ends; 0 if there is none. */
   readonly #nextOutput: Int32Array;
   readonly #parent: Int32Array;
   readonly #unit: Uint16Array;
@@ -33,7 +33,7 @@ export class KeywordTrie {
   #size = 1;
   /** By unit: NOT_BEGUN, BEGUN, or ALONE when the unit itself is a keyword. */
   readonly #begins = new Uint8Array(0x1_0000);
-  /** By a hash of two units: whether a keyword may begin with them. */
+  /** By a hash of two units: whether a keyword may start with them. */
   readonly #pairs = new Uint8Array(PAIRS);
 
   /** @param keywords each with the number that it is reported by; of equal ones the first counts. None is empty. */
@@ -58,7 +58,7 @@ export class KeywordTrie {
     this.#linkSuffixes();
   }
 
-  /** The first index, from one index on and before another, at which a keyword may begin; `end` when there is none. */
+  /** The first index, from one index on and before another, at which a keyword may start; `end` if there is none. */
   nextBegin(units: Uint16Array, from: number, end: number): number {
     const begins = this.#begins;
     for (let index = from; index < end; index++) {
@@ -67,14 +67,14 @@ export class KeywordTrie {
       if (how === NOT_BEGUN) continue;
       if (how === ALONE || index + 1 === end) return index;
       const next = units[index + 1] ?? 0;
-      // any white space may stand for the space of a keyword
+      // any white space matches the space of a keyword
       const isPlain = next > SPACE && next < FIRST_WIDE_SPACE;
       if (!isPlain || this.#pairs[pairHash(unit, next)] === 1) return index;
     }
     return end;
   }
 
-  /** The node after one more unit: the longest suffix of what was read that is the beginning of a keyword. */
+  /** The node after one more unit: the longest suffix of the read units that is a prefix of a keyword. */
   next(node: number, unit: number): number {
     let from = node;
     for (;;) {
@@ -85,7 +85,7 @@ export class KeywordTrie {
     }
   }
 
-  /** The longest proper suffix of a node's path that is the beginning of a keyword. */
+  /** The longest proper suffix of a node's path that is a prefix of a keyword. */
   suffixOf(node: number): number {
     return this.#suffix[node] ?? 0;
   }
@@ -100,7 +100,7 @@ export class KeywordTrie {
     return this.#keyword[node] ?? -1;
   }
 
-  /** The node of the longest proper suffix at which a keyword ends; 0 when there is none. */
+  /** The node of the longest proper suffix at which a keyword ends; 0 if there is none. */
   nextOutput(node: number): number {
     return this.#nextOutput[node] ?? 0;
   }

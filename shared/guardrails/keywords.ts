@@ -38,7 +38,7 @@ function wordsOf(keyword: string): string {
     .replace(/\s+/g, " ");
 }
 
-/** A keyword as it is written in each case: a few Greek letters look like other letters in upper case than in lower case. */
+/** A keyword in each case: a few Greek letters look like other letters in upper case than in lower case. */
 function spellings(keyword: string): ReadonlySet<string> {
   const lower = keyword.toLowerCase();
   const title = lower.replace(/(?<![\p{L}\p{N}])\p{L}/gu, (letter) => letter.toUpperCase());
@@ -56,17 +56,17 @@ export function compileKeywords(keywords: readonly string[]): KeywordTrie {
 export class KeywordFinder {
   readonly #trie: KeywordTrie;
   readonly #found: FoundSpans;
-  /** Where texts touch: a word may begin or end there, and only a match over such a place counts. */
+  /** Where texts touch: a word may start or end there, and only a match over such a place counts. */
   readonly #seams: readonly number[];
   readonly #areBlanks: boolean;
-  /** What was read since the beginning of the longest possible match: white space as one unit, breaks. */
+  /** The units read since the start of the longest possible match: white space as one unit, breaks. */
   readonly #read = new UnitBuffer(0);
-  /** The last index of `#read` at which no word goes on. A longer suffix begins before a shorter one. */
+  /** The last index of `#read` that is not inside a word. A longer suffix starts before a shorter one. */
   #boundary = 0;
   #node = 0;
   /** The longest match that ends at the last unit; it counts when no letter, digit or underscore follows. */
   #candidate: { readonly keyword: number; readonly start: number; readonly end: number } | null = null;
-  /** The last code point; -1 at the beginning. */
+  /** The last code point; -1 at the start. */
   #before = -1;
   /** Where the last character ended that was neither white space nor unseen. */
   #lastEnd = 0;
@@ -114,7 +114,7 @@ export class KeywordFinder {
     else if (place - this.#lastEnd > MAX_GAP) this.#break();
   }
 
-  /** The first place of the given text at which a match could begin that is not decided yet; `otherwise` when there is none. */
+  /** The first undecided place of the given text at which a match could start; `otherwise` if there is none. */
   undecided(otherwise: number): number {
     let place = this.#candidate?.start ?? otherwise;
     for (let node = this.#node; node !== 0; node = this.#trie.suffixOf(node)) {
@@ -132,27 +132,27 @@ export class KeywordFinder {
     return this.#read.bytes;
   }
 
-  /** Begins another text. */
+  /** Starts another text. */
   reset(): void {
     this.#read.length = 0;
     [this.#boundary, this.#node, this.#candidate] = [0, 0, null];
     [this.#before, this.#lastEnd] = [-1, 0];
   }
 
-  /** The first place, from an index on, at which a keyword may begin: where no word goes on. */
+  /** The first place, from an index on, at which a keyword may start: not inside a word. */
   #nextBegin(folded: UnitBuffer, from: number, isFirst: boolean): number {
     const { units, length } = folded;
     for (let index = from; ; index++) {
       index = this.#trie.nextBegin(units, index, length);
       if (index === length) return length;
-      // what was read before may be there no more
+      // earlier units may no longer be available
       const isHere = isFirst && index === from;
       if (!isWord(isHere ? this.#before : folded.codePointBefore(index))) return index;
       if (folded.startOf(index) - (isHere ? this.#lastEnd : folded.endOf(index - 1)) > MAX_GAP) return index;
     }
   }
 
-  /** Begins to compare at a place before which no word goes on. */
+  /** Starts to compare at a place that is not inside a word. */
   #begin(place: number): void {
     this.#read.length = 0;
     this.#read.push(BREAK, place, place);
@@ -178,7 +178,7 @@ export class KeywordFinder {
     }
   }
 
-  /** Whether a word goes on at an index of what was read. */
+  /** Whether a word continues at an index of the read units. */
   #goesOn(index: number): boolean {
     if (!isWord(this.#read.codePointBefore(index))) return false;
     return !this.#hasSeam(this.#read.endOf(index - 1), this.#read.startOf(index));
@@ -192,7 +192,7 @@ export class KeywordFinder {
     return this.#trie.keywordOf(node) === -1 ? this.#trie.nextOutput(node) : node;
   }
 
-  /** Decides about a match when the character behind it is known. */
+  /** Decides about a match when the character after it is known. */
   #settle(next: number): void {
     const candidate = this.#candidate;
     this.#candidate = null;

@@ -8,10 +8,10 @@ import { ANY_WHITE_SPACE, type PhraseState, readPhrases } from "./phrase-syntax.
 /** Classes of units that no phrase names: others, letters and digits, white space; the end of the text, and where two touch. */
 const [OTHER, WORD, BLANK, END, TOUCH] = [0, 1, 2, 3, 4];
 const FIRST_NAMED = 5;
-/** Stands for a state that is not made yet. */
+/** Placeholder for a state that is not made yet. */
 const UNKNOWN = -1;
 
-/** White space of a folded text behind basic Latin: all other is folded to a space, or left out. */
+/** White space of a folded text after basic Latin: all other white space is folded to a space, or left out. */
 const WIDE_BLANKS = ["\u1680", "\u2028", "\u2029"];
 
 const IS_WORD = /\w/;
@@ -25,17 +25,17 @@ export const DEAD = 0;
 
 /** The automaton of a list of phrases, each of two characters at least. */
 export class PhraseAutomaton {
-  /** The state at the beginning of a text, behind a letter or digit, and behind anything else. */
+  /** The state at the start of a text, after a letter or digit, and after anything else. */
   readonly fromStart: number;
   readonly fromWord: number;
   readonly fromOther: number;
   readonly #states: readonly PhraseState[];
   readonly #classes = new Uint8Array(0x1_0000);
-  /** By class: the named character, or what stands for the class in a set of characters. */
+  /** By class: the named character, or the representative of the class in a set of characters. */
   readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, "", ANY_WHITE_SPACE];
   /** By class: 1 when its units are letters or digits. */
   readonly #wordClasses = new Uint8Array(128 + FIRST_NAMED);
-  /** By whether a letter or digit is before, and two classes: the state behind these. */
+  /** By whether a letter or digit precedes, and two classes: the state after these. */
   readonly #begins: Int16Array;
   readonly #numbers = new Map<string, number>();
   readonly #members: { readonly states: readonly number[]; readonly before: Before }[] = [];
@@ -62,8 +62,8 @@ export class PhraseAutomaton {
   }
 
   /**
-   * The first index, from one index on and before another, at which a phrase can begin, judged by the unit before it and the
-   * first three of its own; `end` when there is none. There are units before `from` and up to two places behind `end`.
+   * The first index, from one index on and before another, at which a phrase can start, judged by the unit before it and its
+   * first three units; `end` if there is none. There are units before `from` and up to two places after `end`.
    */
   nextBegin(units: Uint16Array, from: number, end: number): number {
     const [classes, words, begins, size] = [this.#classes, this.#wordClasses, this.#begins, this.#characters.length];
@@ -92,7 +92,7 @@ export class PhraseAutomaton {
     return this.#wordClasses[unitClass] === 1;
   }
 
-  /** The state after one more character; DEAD when no phrase goes on. */
+  /** The state after one more character; DEAD when no phrase continues. */
   next(state: number, unitClass: number): number {
     const at = state * this.#characters.length + unitClass;
     const known = this.#next[at] ?? -1;
@@ -114,7 +114,7 @@ export class PhraseAutomaton {
     return state;
   }
 
-  /** Whether a phrase goes on from a state, or ends there. */
+  /** Whether a phrase continues from a state, or ends there. */
   #goesOn(state: number, unitClass: number): boolean {
     if (state === DEAD) return false;
     return this.next(state, unitClass) !== DEAD || this.endedBefore(state, unitClass) !== undefined;
@@ -169,7 +169,7 @@ export class PhraseAutomaton {
     return next;
   }
 
-  /** All states that can be reached without reading, when the kinds of the characters before and behind are known. */
+  /** All states that can be reached without reading, when the kinds of the characters before and after are known. */
   #reach(states: readonly number[], before: Before, isWord: boolean, isTouch: boolean): ReadonlySet<number> {
     const isLimit = isTouch || before === "touch" || (before === "word") !== isWord;
     const reached = new Set(states);

@@ -1,17 +1,17 @@
 /**
  * Reads the parts of patterns as a non-deterministic automaton. The syntax is a small part of that of regular expressions:
- * characters, `\` before a character that has a meaning, `[ab]`, `\s`, `(?:a|b)`, `?`, `*`, `+`, `^` at the beginning of the
- * text, `\b` where a word begins or ends.
+ * characters, `\` before a character that has a meaning, `[ab]`, `\s`, `(?:a|b)`, `?`, `*`, `+`, `^` at the start of the text,
+ * `\b` where a word starts or ends.
  */
 
-/** A state of the automaton: it reads one character of a set, or goes on without reading. */
+/** A state of the automaton: it reads one character of a set, or continues without reading. */
 export type PhraseState =
   | { readonly kind: "read"; readonly characters: ReadonlySet<string>; readonly next: number }
   | { readonly kind: "split"; readonly next: readonly number[] }
   | { readonly kind: "boundary" | "start"; readonly next: number }
   | { readonly kind: "accept"; readonly phrase: number };
 
-/** Stands in a set of characters for every character that is white space. */
+/** Represents every white space character in a set of characters. */
 export const ANY_WHITE_SPACE = "\\s";
 
 /** Adds states that lead to the state `next`, and answers the first of them. */

@@ -1,22 +1,22 @@
 /**
  * Finds personal data in texts of which most have none: only the parts are compared in which there is an at sign, or as many
- * digits as the shortest number has. The parts are cut where no match can go on, so what is found in them alone is what is
- * found in the whole text. Holds a bounded number of characters, and reads each a bounded number of times.
+ * digits as the shortest number has. The parts are cut where no match can continue, so searching them alone finds the same as
+ * searching the whole text. Holds a bounded number of characters, and reads each a bounded number of times.
  */
 import { ignorableLength } from "./fold.ts";
 import { FoundSpans, MAX_GAP } from "./found-spans.ts";
 import { MAX_LOCAL, PiiFinder } from "./pii.ts";
 
 /**
- * What a character is: in no match, in addresses only, in numbers only, in both; and the ones of both that a match cannot do
- * without. What is not seen may be anywhere in a match.
+ * The class of a character: in no match, in addresses only, in numbers only, in both; and the characters of both that a match
+ * must have. Invisible characters may be anywhere in a match.
  */
 const [OUTSIDE, ADDRESS, NUMBER, BOTH, UNSEEN, PLUS, DIGIT, SIGN] = [0, 1, 2, 3, 4, 5, 6, 7];
 
-/** Fewer digits are no number: those of the USA for social security have nine, others that a plus sign begins have eight. */
+/** Fewer digits are not a number: US social security numbers have nine, others that start with a plus sign have eight. */
 const [MIN_DIGITS, MIN_DIGITS_WITH_PLUS] = [9, 8];
 
-/** How far before a sign or digit a match begins at most: a local part, with unseen characters before each of its own. */
+/** How far before a sign or digit a match starts at most: a local part, with unseen characters before each of its own. */
 const MAX_BEFORE = (MAX_LOCAL + 1) * (MAX_GAP + 1);
 
 const KINDS = Uint8Array.from({ length: 128 }, (_, unit) => {
@@ -48,21 +48,21 @@ function kindAt(text: string, index: number): number {
   return OUTSIDE;
 }
 
-/** Whether no match goes on from a character of one kind to the next one of another. */
+/** Whether no match continues from a character of one kind to the next one of another. */
 function isCut(before: number, behind: number): boolean {
   return ((CUTS[before] ?? 0) & (1 << behind)) !== 0;
 }
 
 /** Reads one text after another; no match goes from one to the next. */
 export class PiiScan {
-  /** What was found, in the order of the texts but for the part that is not decided. */
+  /** The matches, in the order of the texts, except for the undecided part. */
   readonly found = new FoundSpans();
   readonly #finder: PiiFinder;
   readonly #atOnce: number;
   #text = "";
-  /** Where the text begins, in the places that are found. */
+  /** Where the text starts, in the places that are found. */
   #offset = 0;
-  /** Up to here the text is read: what begins before, and is not in the part that is compared, is no match. */
+  /** The text is read up to here: anything that starts earlier, and is not in the part that is compared, is not a match. */
   #at = 0;
   /** Where the last part ended that was looked at. */
   #settled = 0;
@@ -78,7 +78,7 @@ export class PiiScan {
     this.#finder = new PiiFinder(this.found, seams);
   }
 
-  /** Begins a text; the one before was read to its end. */
+  /** Starts a text; the one before was read to its end. */
   open(text: string, offset: number): void {
     this.#text = text;
     this.#offset = offset;
@@ -93,7 +93,7 @@ export class PiiScan {
     }
   }
 
-  /** The first place at which a match could begin that is not decided yet. */
+  /** The first undecided place at which a match could start. */
   get undecided(): number {
     if (this.#isComparing) return this.#finder.undecided;
     return this.#offset + Math.max(this.#settled, this.#at - MAX_BEFORE);
@@ -136,7 +136,7 @@ export class PiiScan {
     [this.#at, this.#settled] = [index, index];
   }
 
-  /** Where the part begins that the character at an index belongs to. */
+  /** Where the part starts that the character at an index belongs to. */
   #startOf(index: number): number {
     let [start, behind] = [index, kindAt(this.#text, index)];
     while (start > this.#settled) {

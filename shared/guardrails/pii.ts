@@ -1,15 +1,15 @@
 /**
  * Finds personal data: credit card numbers, social security numbers of the USA, e-mail addresses, phone numbers
- * (docs/rules/guardrails.md#personal-data). The labels are looked for in this order, and what one has found is no part of
- * a later match. Each label goes over the text once and looks ahead a bounded number of characters, so the work is linear.
- * Works on a text that arrives in pieces: nothing is decided that later text could change.
+ * (docs/rules/guardrails.md#personal-data). The labels are searched in this order, and text that one has found is not part of a
+ * later match. Each label goes over the text once and looks ahead a bounded number of characters, so the work is linear. Works
+ * on a text that arrives in pieces: nothing is decided that later text could change.
  */
 import { ignorableLength } from "./fold.ts";
 import { type FoundSpans, MAX_GAP } from "./found-spans.ts";
 import { hasWithin } from "./joined-texts.ts";
 import { UnitBuffer } from "./unit-buffer.ts";
 
-/** The labels, in the order in which they are looked for. */
+/** The labels, in the order in which they are searched. */
 export const PII_LABELS = ["CREDIT_CARD", "SSN", "EMAIL", "PHONE"] as const;
 const [CARD, SSN, EMAIL, PHONE] = [0, 1, 2, 3];
 
@@ -20,13 +20,13 @@ const MIN_CARD_DIGITS = 13;
 const MAX_CARD_DIGITS = 19;
 const MAX_TOP_LEVEL = 24;
 
-/** Stands for text that an earlier label has found. No label's pattern has it. */
+/** Placeholder for text that an earlier label has found. No label's pattern has it. */
 const TAKEN = 0xffff;
-/** No match begins here; and: that depends on text that is to come. */
+/** No match starts here; and: that depends on text that is still to come. */
 const NONE = -1;
 const UNKNOWN = -2;
 
-/** How much is forgotten at once: it costs time in what is kept. */
+/** How much is forgotten at once: forgetting takes time in proportion to the kept part. */
 const FORGOTTEN_AT_ONCE = 512;
 
 const GIT = Array.from("git", (character) => character.charCodeAt(0));
@@ -55,11 +55,11 @@ function isPhoneSeparator(unit: number): boolean {
 /** Finds personal data in one text. */
 export class PiiFinder {
   readonly #found: FoundSpans;
-  /** Where texts touch: a number may begin or end there, also with a digit on the other side. */
+  /** Where texts touch: a number may start or end there, even with a digit on the other side. */
   readonly #seams: readonly number[];
   /** The text without characters that are not seen. */
   readonly #seen = new UnitBuffer(0);
-  /** Where a number can begin: a digit behind another character, a plus sign, a bracket. */
+  /** Where a number can start: a digit after another character, a plus sign, a bracket. */
   #numbers: number[] = [];
   /** The signs of e-mail addresses. */
   #signs: number[] = [];
@@ -87,7 +87,7 @@ export class PiiFinder {
 
   /**
    * Takes a piece of the given text from the index `from` on, which was not taken before, to the index `to`, and decides what
-   * can be decided. `offset` is where the piece begins in the given text. Answers how far it took the piece: without `last`,
+   * can be decided. `offset` is where the piece starts in the given text. Returns how far it took the piece: without `last`,
    * half of a surrogate pair at its end is left.
    */
   take(piece: string, from: number, to: number, offset: number, last: boolean): number {
@@ -103,7 +103,7 @@ export class PiiFinder {
     return after;
   }
 
-  /** The first place of the given text at which a match could begin that is not decided yet. */
+  /** The first undecided place of the given text at which a match could start. */
   get undecided(): number {
     const cursor = this.#cursors[PHONE] ?? 0;
     return cursor < this.#seen.length ? this.#seen.startOf(cursor) : this.#taken;
@@ -114,7 +114,7 @@ export class PiiFinder {
     return this.#seen.bytes;
   }
 
-  /** Begins another text. */
+  /** Starts another text. */
   reset(): void {
     this.#seen.length = 0;
     this.#unseen = 0;
@@ -174,7 +174,7 @@ export class PiiFinder {
 
   #claim(label: number, start: number, end: number): void {
     this.#found.add(label, this.#seen.startOf(start), this.#seen.endOf(end - 1));
-    // the last label's own look-behind sees the text as it is
+    // the last label's own look-behind sees the unchanged text
     if (label !== PHONE) this.#seen.units.fill(TAKEN, start, end);
   }
 
@@ -201,7 +201,7 @@ export class PiiFinder {
     return this.#seams.length === 0 || from >= this.#noCardTo || this.#hasSeam(from + 1, to - 1);
   }
 
-  /** Whether the digits of a number go on at an index. */
+  /** Whether the digits of a number continue at an index. */
   #goesOn(index: number): boolean {
     return isDigit(this.#at(index)) && !this.#isSeam(index);
   }
@@ -340,13 +340,13 @@ export class PiiFinder {
     return this.#last ? this.#limit : this.#localStart(decided, this.#limit);
   }
 
-  /** The name under which version control servers are logged into, as in `git@host:path`: nobody's address. */
+  /** The name for logging in to version control servers, as in `git@host:path`: nobody's address. */
   #isGit(start: number, sign: number): boolean {
     if (sign - start !== GIT.length || isLocal(this.#seen.at(start - 1))) return false;
     return GIT.every((unit, at) => this.#seen.at(start + at) === unit);
   }
 
-  /** Where the local part begins that ends at a place. */
+  /** Where the local part starts that ends at a place. */
   #localStart(least: number, end: number): number {
     let start = end;
     while (start > least && end - start < MAX_LOCAL && isLocal(this.#seen.at(start - 1))) start -= 1;
@@ -354,8 +354,8 @@ export class PiiFinder {
   }
 
   /**
-   * The end of the longest domain: labels of letters, digits and dashes, of which a later one than the first begins with
-   * two letters; up to 24 of those belong to the match.
+   * The end of the longest domain: labels of letters, digits and dashes, where a label after the first starts with two letters;
+   * up to 24 of those belong to the match.
    */
   #domainEnd(start: number): number {
     let [end, label, letters, isFirst] = [NONE, 0, 0, true];

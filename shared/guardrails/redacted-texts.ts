@@ -1,7 +1,7 @@
 /**
- * Writes texts with personal data and keywords replaced, as far as it is decided what matches: what it holds besides the
- * texts that it writes does not grow with them. What is split over texts is replaced in the first of them and removed from
- * the others (docs/rules/guardrails.md#split-texts).
+ * Writes texts with personal data and keywords replaced, as far as matches are decided. The memory that it holds besides the
+ * written texts does not grow with them. A match that is split over texts is replaced in the first of them and removed from the
+ * others (docs/rules/guardrails.md#split-texts).
  */
 import { FoundSpans } from "./found-spans.ts";
 import type { JoinedTexts } from "./joined-texts.ts";
@@ -17,14 +17,14 @@ interface FoundInTexts {
 export class RedactedTexts {
   readonly #texts: readonly string[];
   readonly #joined: JoinedTexts;
-  /** What was found in the texts and not written yet. */
+  /** Matches in the texts that are not written yet. */
   readonly #found: FoundInTexts = { pii: new FoundSpans(), keywords: new FoundSpans() };
-  /** What was found over borders of texts, and how much of it was written. */
+  /** Matches over borders of texts, and how many of them were written. */
   readonly #overSeams: FoundInTexts;
   readonly #written = { pii: 0, keywords: 0 };
   readonly #out: string[] = [];
   readonly #counts = { pii: 0, ban_keywords: 0 };
-  /** The text under way: its parts that were written, those of them that were written last, and up to where. */
+  /** The current text: its written parts, the parts written last, and up to where. */
   #parts: string[] = [];
   #lastParts: string[] = [];
   #end = 0;
@@ -36,7 +36,7 @@ export class RedactedTexts {
     this.#overSeams = overSeams;
   }
 
-  /** Takes what was found in the texts up to a place, and writes what nothing that is found later can overlap. */
+  /** Takes the matches in the texts up to a place, and writes those that no later match can overlap. */
   take({ pii, keywords }: FoundInTexts, decided: number): void {
     this.#found.pii.addAll(pii);
     this.#found.keywords.addAll(keywords);
@@ -86,7 +86,7 @@ export class RedactedTexts {
     return place;
   }
 
-  /** What was found over borders, was not written, and ends at a place or before it. */
+  /** Unwritten matches over borders that end at a place or before it. */
   #seamsUpTo(kind: keyof FoundInTexts, place: number): FoundSpans {
     const spans = this.#overSeams[kind];
     const first = this.#written[kind];

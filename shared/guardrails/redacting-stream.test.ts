@@ -1,4 +1,4 @@
-/** A stream writes what the whole text would be replaced by, however it is cut, and holds back no more than it must. */
+/** A stream writes the same replacements as for the whole text, for any cuts, and holds back no more than it must. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "./text-scan.ts";
@@ -60,7 +60,7 @@ describe("a redacting stream", () => {
           const counts = { pii: 0, ban_keywords: 0 };
           const open = scan.openStream(counts);
           const once = (): string => way.map((part) => open.push(part)).join("") + open.finish();
-          // the second is a text of its own, whatever the first ended with
+          // the second is a separate text, whatever the end of the first
           expect([once(), once()]).toEqual([whole.texts[0], whole.texts[0]]);
           expect(counts).toEqual({ pii: 2 * whole.counts.pii, ban_keywords: 2 * whole.counts.ban_keywords });
         }

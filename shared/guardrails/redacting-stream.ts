@@ -11,13 +11,13 @@ import { PiiFinder } from "./pii.ts";
 import { type MutableCounts, replacementsOf } from "./replacements.ts";
 import type { UnitBuffer } from "./unit-buffer.ts";
 
-/** Replaces matches in texts, one after another, of which each arrives in pieces. */
+/** Replaces matches in texts, one after another. Each text arrives in pieces. */
 export interface RedactingStream {
   /** Takes the next piece, and answers the text that no match can change any more. */
   push(text: string): string;
-  /** Answers what was held back. What is pushed afterwards is another text. */
+  /** Returns the held-back text. Later pushes belong to another text. */
   finish(): string;
-  /** The memory that is taken for what is held back. */
+  /** The memory in use for held-back text. */
   readonly bytes: number;
 }
 
@@ -42,8 +42,8 @@ export function openRedactingStream(
   const [pii = null] = finders.filter((finder) => finder instanceof PiiInText);
   const [words = null] = finders.filter((finder) => finder instanceof KeywordsInText);
   /**
-   * What is held back, and where it begins in the given text. Nothing is held of a part that is replaced, but that is
-   * written when its end is known: matches that overlap may go on for ever.
+   * The held-back text, and where it starts in the given text. A replaced part is not held, but it is written when its end is
+   * known: overlapping matches may continue without end.
    */
   let held = "";
   let offset = 0;
@@ -92,13 +92,13 @@ export function openRedactingStream(
   };
 }
 
-/** One scanner on a text of which `held` is what is known from `offset` on. */
+/** One scanner on a text. `held` is the known text from `offset` on. */
 interface TextFinder {
   readonly found: FoundSpans;
-  /** Reads what it has not read; answers the first place that it has not decided. */
+  /** Reads the unread part; returns the first undecided place. */
   take(held: string, offset: number, last: boolean): number;
   forgetBefore(place: number): void;
-  /** Begins another text; of one that has ended nothing is found any more. */
+  /** Starts another text; in a text that has ended nothing is found any more. */
   reset(): void;
   /** The memory that is taken, used or not. */
   readonly bytes: number;

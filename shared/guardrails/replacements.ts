@@ -1,23 +1,24 @@
 /**
- * What is replaced in a text, and by what: personal data by its label, keywords by a mark (docs/rules/guardrails.md#scanners).
- * Where matches overlap, the whole of them is replaced once, as the first personal data in it.
+ * The parts of a text that are replaced, and their replacements: personal data by its label, keywords by a mark
+ * (docs/rules/guardrails.md#scanners). Where matches overlap, the whole of them is replaced once, as the first personal data in
+ * it.
  */
 import type { FoundSpans } from "./found-spans.ts";
 import { PII_LABELS } from "./pii.ts";
 
-/** What stands in place of a keyword. */
+/** The replacement of a keyword. */
 export const REDACTED = "[REDACTED]";
 
-/** How many parts of a text were replaced, by what was found in them. */
+/** How many parts of a text were replaced, by kind. */
 export interface RedactionCounts {
   readonly pii: number;
   readonly ban_keywords: number;
 }
 
-/** Counts that go on. */
+/** Running counts. */
 export type MutableCounts = { -readonly [Scanner in keyof RedactionCounts]: number };
 
-/** A part of a text, and what it is replaced by. */
+/** A part of a text, and its replacement. */
 interface Replacement {
   readonly start: number;
   readonly end: number;

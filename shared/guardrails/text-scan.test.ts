@@ -50,7 +50,7 @@ const foldedPlainly = (text: string) =>
 describe("prompt injection", () => {
   const all = scan(["prompt_injection"]);
 
-  /** Short texts of a pattern's own words and what is between them, so that many match and as many nearly do. */
+  /** Short texts of a pattern's own words and the characters between them, so that many match and as many nearly match. */
   const textsFor = (source: string) => {
     const words = [...new Set(source.match(/[a-z_]{2,}|[<>[\]#:|,/]/gi) ?? [])];
     const phrases = source
@@ -69,7 +69,7 @@ describe("prompt injection", () => {
     );
     const glue = fc.constantFrom(" ", " ", " ", " ", "", "\n", "  ");
     const rest = fc.array(fc.tuple(atom, glue, fc.boolean()), { maxLength: 9 });
-    // the phrases in their order, each with little or much behind it
+    // the phrases in order, each followed by little or much text
     const ordered = fc.tuple(
       ...phrases
         .filter((_, at) => at % 2 === 0)
@@ -111,7 +111,7 @@ describe("prompt injection", () => {
   });
 });
 
-/** A text that a part of a pattern matches: its first alternatives, with (1) or without (0) what is optional. */
+/** A text that a part of a pattern matches: its first alternatives, with (1) or without (0) the optional parts. */
 function simplest(part: string, optional: 0 | 1): string {
   let text = part.replace(/^\(\?:\^\|\\n\)/, "");
   const inner = /\(\?:([^()]*)\)(\??)/;

@@ -1,7 +1,7 @@
 /**
  * Finds prompt injection, personal data and banned keywords in texts, and replaces personal data and keywords
- * (docs/rules/guardrails.md#scanners). Pure: it never logs, and what it answers names no matched text. The work is linear in
- * the texts and what they fold to, whatever they are.
+ * (docs/rules/guardrails.md#scanners). Pure: it never logs, and its results contain no matched text. The work is linear in the
+ * texts and their folded form, for any texts.
  */
 import { atOnce, type Steps } from "../steps.ts";
 import { FoundSpans, MAX_GAP } from "./found-spans.ts";
@@ -34,12 +34,12 @@ export interface ScanMatch {
   readonly spans: readonly ScanSpan[];
 }
 
-/** What may still be read, in characters of texts or of what they fold to; below 0: something was not read. */
+/** Remaining characters to read, of texts or of their folded form; below 0: a part was not read. */
 export interface ScanRoom {
   units: number;
 }
 
-/** Texts with what was found in them replaced. */
+/** Texts with their matches replaced. */
 interface Redacted {
   readonly texts: readonly string[];
   readonly counts: RedactionCounts;
@@ -48,7 +48,7 @@ interface Redacted {
 /** The scanners of one policy, ready to be used on many texts. */
 export interface TextScan {
   /**
-   * What is found in the texts, each alone and over the borders of neighbours: each pattern of prompt injection once, and at
+   * The findings in the texts, in each alone and over the borders of neighbours: each pattern of prompt injection once, and at
    * most `MAX_MATCHES` of each other scanner. By scanner, then in the order of the texts.
    */
   scanTexts(texts: readonly ScannedText[]): readonly ScanMatch[];
@@ -74,12 +74,12 @@ const MAX_MATCHES = 1_000;
 /** How many characters are read at once. */
 const UNITS_AT_ONCE = 1_024;
 
-/** How far from the border of two texts a match over it may begin or end; keywords may make it more. */
+/** How far from the border of two texts a match over it may start or end; keywords may extend it. */
 const SEAM_REACH = 512;
 
 /**
  * The scanners of a policy. Costs time in the length of the keywords: callers keep the result.
- * @param unitsAtOnce how many characters are read at once: this decides how much is held, and nothing else
+ * @param unitsAtOnce how many characters are read at once: this affects only how much is held
  */
 export function compileScan({ scanners, banKeywords }: ScanPolicy, unitsAtOnce = UNITS_AT_ONCE): TextScan {
   const has = (scanner: TextScanner): boolean => scanners.includes(scanner);
@@ -91,7 +91,7 @@ export function compileScan({ scanners, banKeywords }: ScanPolicy, unitsAtOnce =
   );
 }
 
-/** What was found in texts one after another, in places of these. */
+/** The matches in texts one after another, in places of these. */
 interface Findings {
   readonly pii: FoundSpans;
   readonly keywords: FoundSpans;
@@ -106,7 +106,7 @@ class CompiledScan implements TextScan {
   readonly #hasPii: boolean;
   readonly #keywords: KeywordTrie | null;
   readonly #unitsAtOnce: number;
-  /** Used by one reading after another: to make it anew for each short text costs more time than to read the text. */
+  /** Reused by each reading: creating it for each short text costs more time than reading the text. */
   readonly #folded = new UnitBuffer(0);
   /** The same for readings, which last longer than a call; null while one has it. */
   #spare: UnitBuffer | null = null;
@@ -190,7 +190,7 @@ class CompiledScan implements TextScan {
     for (const { texts: touching, start, seams } of yield* joined.seams(this.#reach())) {
       const where = {
         placeOf: (index: number): number => start + index,
-        // what begins where a long text was cut may in truth begin elsewhere
+        // a match at the start of a cut text may really start earlier
         counts: (from: number, to: number): boolean =>
           (start === 0 || from > start) && hasWithin(seams, from - start + 1, to - start - 1),
         isUsers,

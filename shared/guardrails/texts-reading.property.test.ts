@@ -1,5 +1,5 @@
 /**
- * What is read at once decides how much a scan holds, and nothing else.
+ * The size of a reading step affects only how much a scan holds.
  *
  * @module-tag check
  */
@@ -55,7 +55,7 @@ const piece = fc.oneof(
 const text = fc
   .array(fc.tuple(piece, fc.constantFrom("", " ", " ", " ", "\n", "  ")), { maxLength: 14 })
   .map((all) => all.flat().join(""));
-/** A text in pieces, which are texts of their own. */
+/** A text in pieces, each a separate text. */
 const split = fc.tuple(text, fc.array(fc.nat(200), { maxLength: 12 })).map(([whole, cuts]) => {
   const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b), whole.length];
   return places.slice(1).map((end, at) => whole.slice(places[at], end));

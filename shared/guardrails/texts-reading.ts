@@ -1,6 +1,6 @@
 /**
  * Reads texts once with all scanners of a policy, with a line break between two texts or as texts that touch, in steps of a
- * bounded size: what it holds does not grow with the texts (docs/rules/guardrails.md#what-a-scan-holds). Places are counted with
+ * bounded size: its memory does not grow with the texts (docs/rules/guardrails.md#what-a-scan-holds). Places are counted with
  * the line breaks.
  */
 import { collapseBlanks, fold, SEAM } from "./fold.ts";
@@ -14,14 +14,14 @@ import type { UnitBuffer } from "./unit-buffer.ts";
 const LINE_BREAK = 10;
 
 const HIGH_HALVES = /[\ud800-\udbff]/g;
-/** What folding a surrogate pair takes besides, in units of work. */
+/** Additional work for folding a surrogate pair, in units. */
 const PAIR_UNITS = 16;
 
 /** What is looked for. */
 export interface Scanners {
   readonly pii: boolean;
   readonly keywords: KeywordTrie | null;
-  /** Told the number of a pattern and its place, until it answers true; null: patterns are not looked for. */
+  /** Called with the number of a pattern and its place, until it returns true; null: patterns are not searched. */
   readonly injected: ((pattern: number, start: number, end: number) => boolean) | null;
 }
 
@@ -35,17 +35,17 @@ export class TextsReading {
   readonly #foundKeywords = new FoundSpans();
   readonly #injections: InjectionFinder | null;
   readonly #folded: UnitBuffer;
-  /** The text under way, where it begins, and how much of it was read. */
+  /** The current text, where it starts, and how much of it was read. */
   #nth = 0;
   #offset = 0;
   #at = 0;
 
   /**
-   * @param folded where folded text is kept; it is used by no other reading meanwhile
+   * @param folded where folded text is kept; no other reading may use it meanwhile
    * @param unitsAtOnce how many units a step reads; the last character may fold to more
-   * @param seams where the texts touch: numbers and addresses go on there, and every match may begin or end there. A text is
-   * folded alone, so that a mark at the beginning of the next one does not change its last letter
-   * @param areBlanks whether keywords of several words are looked for there, with a blank where they have one
+   * @param seams where the texts touch: numbers and addresses continue there, and every match may start or end there. A text is
+   * folded alone, so that a mark at the start of the next one does not change its last letter
+   * @param areBlanks whether keywords of several words are searched there, with a blank where they have one
    */
   constructor(
     texts: readonly string[],
@@ -71,7 +71,7 @@ export class TextsReading {
     return this.#nth >= this.#texts.length;
   }
 
-  /** Reads on: a bounded number of units, of the texts and of what they fold to. Returns the work. */
+  /** Continues reading: a bounded number of units, of the texts and of their folded form. Returns the work. */
   step(): number {
     const isFolded = this.#keywords !== null || this.#injections !== null;
     const folded = this.#folded;
@@ -120,13 +120,13 @@ export class TextsReading {
     };
   }
 
-  /** The memory that is taken, used or not, but for what was found. */
+  /** The memory taken, used or not, except for the matches. */
   get bytes(): number {
     const readers = [this.#folded, this.#pii, this.#keywords];
     return readers.reduce((sum, reader) => sum + (reader?.bytes ?? 0), 0);
   }
 
-  /** Goes on to the next text. */
+  /** Moves on to the next text. */
   #openNext(length: number): void {
     this.#nth += 1;
     this.#at = 0;

@@ -4,7 +4,7 @@
  */
 export class UnitBuffer {
   units: Uint16Array;
-  /** Where in the given text the part of a unit begins and ends. */
+  /** Where the part of a unit starts and ends in the given text. */
   starts: Uint32Array;
   ends: Uint32Array;
   length = 0;
@@ -33,7 +33,7 @@ export class UnitBuffer {
     return index < this.length ? (this.units[index] ?? -1) : -1;
   }
 
-  /** Where the part of a unit begins in the given text. */
+  /** Where the part of a unit starts in the given text. */
   startOf(index: number): number {
     return this.starts[index] ?? 0;
   }
@@ -43,17 +43,17 @@ export class UnitBuffer {
     return this.ends[index] ?? 0;
   }
 
-  /** The code point that ends before an index; -1 at the beginning. */
+  /** The code point that ends before an index; -1 at the start. */
   codePointBefore(index: number): number {
     return this.#isPair(index - 2) ? this.#pairAt(index - 2) : this.at(index - 1);
   }
 
-  /** The code point that begins at an index; -1 at the end. */
+  /** The code point that starts at an index; -1 at the end. */
   codePointAt(index: number): number {
     return this.#isPair(index) ? this.#pairAt(index) : this.at(index);
   }
 
-  /** Forgets the first units: what had the index `count` has the index 0 then. */
+  /** Forgets the first units: the unit with the index `count` gets the index 0. */
   dropFirst(count: number): void {
     this.units.copyWithin(0, count, this.length);
     this.starts.copyWithin(0, count, this.length);
@@ -75,7 +75,7 @@ export class UnitBuffer {
     [this.units, this.starts, this.ends] = [units, starts, ends];
   }
 
-  /** Whether two units are a surrogate pair. Halves that only something unseen separated in the given text are none. */
+  /** Whether two units are a surrogate pair. Halves that only an invisible character separated in the given text are not. */
   #isPair(index: number): boolean {
     const [high, low] = [this.at(index), this.at(index + 1)];
     if (high < 0xd800 || high > 0xdbff || low < 0xdc00 || low > 0xdfff) return false;

@@ -13,7 +13,7 @@ const MS_PER_SECOND = 1000;
 /** The largest cost: 2^53 - 1 nano-USD, the largest amount of a budget (docs/rules/budgets.md#amounts). */
 export const MAX_COST_USD = AMOUNT_MAX / 1e9;
 
-/** The parts of the input that can have a price of their own, each with the tokens that it is for. */
+/** The parts of the input that can have a separate price, each with its tokens. */
 const INPUT_PARTS = [
   ["cached_input", "cachedTokens"],
   ["cache_write", "cacheWrittenTokens"],
@@ -28,7 +28,7 @@ const OUTPUT_PARTS = [
   ["image_output", "imageOutputTokens"],
 ] as const;
 
-/** No part has a price of its own. */
+/** No part has a separate price. */
 export const NO_PART_PRICES = {
   cached_input: null,
   cache_write: null,
@@ -53,7 +53,7 @@ type Prices = { readonly [P in Parts[number][0]]: number | null } & {
   readonly input_second: number;
 };
 
-/** What a request used. The parts of the input count as the input at most, and those of the output as the output. */
+/** The use of a request. The parts of the input count as the input at most, and those of the output as the output. */
 type Used = { readonly [P in Parts[number][1]]: number } & {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -61,7 +61,10 @@ type Used = { readonly [P in Parts[number][1]]: number } & {
   readonly inputSeconds: number;
 };
 
-/** What a route counts besides tokens. `seconds`: of the audio that is read. `free`: what costs nothing. */
+/**
+ * The units that a route counts besides tokens. `seconds`: of the audio that is read. `free`: nothing, because it costs
+ * nothing.
+ */
 export type Measure =
   | { readonly kind: "tokens" }
   | { readonly kind: "input-tokens" }
@@ -95,9 +98,8 @@ export function costUsd(prices: Prices, measure: Measure, used: Used): number {
 }
 
 /**
- * Prices at which no use of so many tokens costs more, whatever parts of them come from a cache or are reasoning: a part
- * may be dearer than the rest. What is reserved before the parts are known is reserved at these
- * (docs/rules/budgets.md#reserved-cost).
+ * Prices at which no use of so many tokens costs more, whatever parts of them come from a cache or are reasoning: a part may
+ * cost more than the rest. Reservations before the parts are known use these prices (docs/rules/budgets.md#reserved-cost).
  */
 export function dearestPrices<P extends Prices>(prices: P): P {
   return {

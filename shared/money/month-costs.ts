@@ -1,5 +1,5 @@
 /**
- * The month that runs, beside the one before, and what it will have cost (docs/rules/usage-reads.md#months). Days are those of the
+ * The current month beside the previous one, and its projected cost (docs/rules/usage-reads.md#months). Days are those of the
  * calendar, YYYY-MM-DD. Pure.
  */
 
@@ -36,20 +36,20 @@ export function monthDays(today: string): MonthDays {
   };
 }
 
-/** What was spent, of one group or in total. */
+/** The spend of one group, or in total. */
 interface SpentSoFar {
   readonly monthToDateUsd: number;
   /** In the whole days from `recentFirst` on, without today. */
   readonly recentUsd: number;
   readonly todayUsd: number;
-  /** The first day with spend since the month before started; null: there is none. */
+  /** The first day with spend since the previous month started; null if there is none. */
   readonly firstDay: string | null;
 }
 
 /**
- * What the month will have cost: what is spent, and for the time that is left the mean of the last seven whole days, or of as many
- * as there are since the first spend. On the first day of all it is today's rate. `elapsed`: the part of today that is over, 0 to 1.
- * Null: less than an hour is known.
+ * The projected cost of the month: the spend so far, and for the remaining time the mean of the last seven whole days, or of as
+ * many as there are since the first spend. On the very first day it is today's rate. `elapsed`: the part of today that is over,
+ * 0 to 1. Null: less than an hour is known.
  */
 export function forecastUsd(
   spent: SpentSoFar,

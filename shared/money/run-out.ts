@@ -13,7 +13,7 @@ interface Counted {
   readonly cap: number;
 }
 
-/** Bounds of the budget's period, epoch ms; null: it has none. */
+/** Bounds of the budget's period, epoch ms; null if it has none. */
 interface BudgetPeriod {
   readonly startMs: number | null;
   readonly endMs: number | null;

@@ -1,9 +1,12 @@
-/** Where a sign-in leads afterwards: the only function that makes a redirect of what a request says (docs/rules/console.md#providers). */
+/**
+ * Where a sign-in leads afterwards: the only function that builds a redirect from values of a request
+ * (docs/rules/console.md#providers).
+ */
 
-/** A browser drops a cookie of more than 4,096 bytes, in which the path is sealed during a sign-in. */
+/** A browser drops a cookie of more than 4,096 bytes, and the path is sealed in a cookie during a sign-in. */
 const PATH_MAX_CHARACTERS = 1000;
 
-/** The path that a text names within the origin; `/` for what leads elsewhere, is no URL or is too long. */
+/** The path that a text names within the origin; `/` if it leads elsewhere, is not a URL or is too long. */
 export function ownPath(text: string | undefined, origin = "http://console.invalid"): string {
   if (text === undefined || !URL.canParse(text, origin)) return "/";
   const { origin: named, pathname, search } = new URL(text, origin);

@@ -125,7 +125,7 @@ const ipv6 = fc
   .map((value): Bits => ({ family: 6, value }));
 const address = fc.oneof(ipv4, carrying, ipv6);
 
-/** The ways in which an IPv6 address is written. */
+/** The ways to write an IPv6 address. */
 const spelled = (bits: Bits): readonly string[] => {
   const text = textOf(bits);
   if (bits.family === 4) return [text];

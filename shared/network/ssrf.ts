@@ -7,7 +7,7 @@
 import ipaddr from "ipaddr.js";
 import { parseUpstreamUrl } from "./upstream-url.ts";
 
-/** What is refused in addition to what is always refused. */
+/** Ranges refused in addition to those that are always refused. */
 export interface SsrfPolicy {
   readonly blockPrivate: boolean;
   /** CIDRs that stay allowed while private networks are blocked. */
@@ -15,14 +15,14 @@ export interface SsrfPolicy {
 }
 
 /**
- * The policy for the operator's own infrastructure (metrics server, job scheduler, mail server): it refuses only what is
- * always refused.
+ * The policy for the operator's own infrastructure (metrics server, job scheduler, mail server): it refuses only the ranges
+ * that are always refused.
  */
 export const INFRASTRUCTURE_POLICY: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** CIDRs that are refused whatever the settings are; the network configuration of the runtime uses them too. */
+/** CIDRs that are refused under any settings; the network configuration of the runtime uses them too. */
 export const ALWAYS_BLOCKED_CIDRS = [
   "169.254.0.0/16",
   "0.0.0.0/8",
@@ -56,7 +56,7 @@ export const PRIVATE_CIDRS = [
   "192.168.0.0/16",
   "127.0.0.0/8",
   "100.64.0.0/10",
-  // benchmarks of networks, and what was never assigned: routers of some networks serve both
+  // network benchmarks, and unassigned ranges: routers of some networks serve both
   "198.18.0.0/15",
   "240.0.0.0/4",
   "fc00::/7",
@@ -94,7 +94,7 @@ export function carriedRanges(cidrs: readonly string[]): readonly string[] {
     return [...CARRIERS, COMPATIBLE].flatMap(({ range: [carrier], at }) => {
       const bytes = ipaddr.parseCIDR(carrier)[0].toByteArray();
       bytes.splice(at, 4, ...address.toByteArray());
-      // `::` and the other addresses of this range that have a meaning of their own
+      // `::` and the other addresses of this range that have a special meaning
       if (at === COMPATIBLE.at && carrier === COMPATIBLE.range[0] && bytes[12] === 0) return [];
       return [`${ipaddr.fromByteArray(bytes).toString()}/${at * 8 + bits}`];
     });
@@ -118,7 +118,7 @@ function carriedAddress(address: Address): Address | null {
   const carrier = [...CARRIERS, COMPATIBLE].find(({ range }) => matchesAny(address, range));
   if (carrier === undefined) return null;
   const bytes = address.toByteArray().slice(carrier.at, carrier.at + 4);
-  // `::` and `::1` have a meaning of their own.
+  // `::` and `::1` have a special meaning.
   return carrier === COMPATIBLE && bytes[0] === 0 ? null : ipaddr.fromByteArray(bytes);
 }
 
@@ -140,8 +140,8 @@ export function isUrlAllowed(text: string, policy: SsrfPolicy): boolean {
 }
 
 /**
- * The private ranges that an allow-list reopens, as CIDRs: the private part of each listed range; nothing of a public or
- * always refused range.
+ * The private ranges that an allow-list reopens, as CIDRs: the private part of each listed range, without public or always
+ * refused addresses.
  */
 export function reopenedRanges(allowedCidrs: readonly string[]): readonly string[] {
   const reopened = allowedCidrs.flatMap((allowed) => {

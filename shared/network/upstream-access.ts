@@ -1,5 +1,5 @@
 /**
- * How a model's upstreams are spoken to: their API, and the header that carries the credential
+ * How a model's upstreams are called: their API, and the header that carries the credential
  * (docs/rules/upstream-calls.md#credentials).
  */
 /** Who answers calls of the Responses API for a model of OpenAI's API: its upstream, or a translation to chat completions. */
@@ -17,12 +17,12 @@ export interface UpstreamAccess {
 /** Anthropic's API requires a version. */
 const ANTHROPIC_VERSION = "2023-06-01";
 
-/** The access to an endpoint, which may have a scheme of its own. */
+/** The access to an endpoint, which may have its own scheme. */
 export function accessOf({ api_dialect, auth_scheme }: UpstreamAccess, own: string | null = null): UpstreamAccess {
   return { api_dialect, auth_scheme: own ?? auth_scheme };
 }
 
-/** The headers of a request to an upstream; `credential` null or "": there is none. */
+/** The headers of a request to an upstream; `credential` null or "": it has none. */
 export function accessHeaders(
   { api_dialect, auth_scheme }: UpstreamAccess,
   credential: string | null,

@@ -1,7 +1,7 @@
 /**
- * The address that a request is sent to (docs/rules/upstream-calls.md#address): the base without trailing slash, the
- * client's path, the query. When the base ends in `/v1` and the path starts with `/v1/`, one of the two is dropped; with a path
- * that model servers have beside `/v1`, that of the base is. There is no other tolerance.
+ * The address that a request is sent to (docs/rules/upstream-calls.md#address): the base without trailing slash, the client's
+ * path, the query. When the base ends in `/v1` and the path starts with `/v1/`, one of the two is dropped; if the path is one
+ * that model servers have beside `/v1`, the base's `/v1` is dropped. There is no other tolerance.
  */
 
 /** What vLLM, SGLang, llama.cpp and TEI answer at their root only. */
@@ -25,7 +25,7 @@ export function isSafePath(rawPath: string): boolean {
   return !/%(?:25)*(?:2e|2f|5c)/i.test(rawPath) && !/(?:^|[/\\])\.\.(?:[;/\\]|%(?:25)*3b|$)/i.test(rawPath);
 }
 
-/** The URL of an upstream, or a short phrase that says what is wrong. */
+/** The URL of an upstream, or a short phrase that states its fault. */
 export function parseUpstreamUrl(text: string): URL | string {
   const url = URL.parse(text);
   if (url === null) return "must be an http or https URL";

@@ -42,7 +42,7 @@ export const createChannelSchema = z
   })
   .meta({ id: "CreateAlertChannel" });
 
-/** PATCH /alert-channels/{id}: what is omitted keeps its value, the URL also when it is blank. */
+/** PATCH /alert-channels/{id}: omitted fields keep their value, and so does the URL when it is blank. */
 export const changeChannelSchema = z
   .object({ name, url: url.nullable(), recipients: list, ...rule })
   .partial()

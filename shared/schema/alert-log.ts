@@ -55,7 +55,7 @@ export type AlertOverview = z.infer<typeof alertOverviewSchema>;
 /** GET /alerts/{key}: the mark, and what the catalogue of alerts says. */
 export const alertDetailSchema = alertMarkSchema
   .extend({
-    kind: z.string().meta({ description: "Key of the alert in the reference, without what it is about" }),
+    kind: z.string().meta({ description: "Key of the alert in the reference, without its subject" }),
     title: z.string(),
     severity: z.enum(SEVERITIES),
     firing_since: shownTime.nullable().meta({ description: "null: not active" }),

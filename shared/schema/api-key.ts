@@ -37,7 +37,7 @@ export const listedKeySchema = apiKeySchema
   .meta({ id: "ListedApiKey" });
 export type ListedKey = z.infer<typeof listedKeySchema>;
 
-/** Filters of GET /keys besides paging (docs/rules/keys.md#lists). */
+/** Filters of GET /keys in addition to paging (docs/rules/keys.md#lists). */
 export const allKeysFilterSchema = z.object({
   tenant_id: uuidQuery.optional(),
   disabled: oneOf(["true", "false"]).optional(),
@@ -105,7 +105,7 @@ export const storedKey = {
 /** What a body says of when a key ends and which models it may use; an omitted field stays undefined. */
 const limitFields = { expires_at: timestamp.nullable().optional(), allowed_models: modelNames.optional() };
 
-/** What an admin sets of a key, besides whether it is disabled or traced; the defaults are those of a new one. */
+/** The fields of a key that an admin sets, except whether it is disabled or traced; the defaults are those of a new key. */
 const details = {
   name: optionalName.default(""),
   description: descriptionField.default(""),

@@ -1,4 +1,4 @@
-/** What a person has to act on now (docs/rules/attention.md). */
+/** The issues that a person must act on now (docs/rules/attention.md). */
 import * as z from "zod";
 import { shownTime } from "../fields/common-fields.ts";
 
@@ -6,6 +6,7 @@ import { shownTime } from "../fields/common-fields.ts";
 export const ATTENTION_KINDS = [
   "cell_unreachable",
   "model_down",
+  "no_replica",
   "endpoint_down",
   "provisioner_held",
   "provision_failed",

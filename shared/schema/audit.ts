@@ -21,7 +21,7 @@ export type AuditEntry = z.infer<typeof auditEntrySchema>;
 
 const exact = queryText.optional();
 
-/** Filters of GET /audit besides paging. All compare exactly; bounds are inclusive. */
+/** Filters of GET /audit in addition to paging. All compare exactly; bounds are inclusive. */
 export const auditFilterSchema = z.object({
   actor: exact,
   action: queryText

@@ -1,5 +1,5 @@
 /**
- * The backup file (docs/rules/backup.md#file): rows and secrets as they are stored. Reading is as strict as the Management
+ * The backup file (docs/rules/backup.md#file): rows and secrets in their stored form. Reading is as strict as the Management
  * API, so that a restored row is one that the API could have written. Columns that an older file lacks get their defaults.
  */
 import * as z from "zod";

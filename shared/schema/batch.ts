@@ -1,5 +1,6 @@
 /** Files and batches: what clients of the data plane send and get, and batches on the Management API (docs/rules/batches.md). */
 import * as z from "zod";
+import { BATCH_ENDPOINTS } from "../catalogues/batch-endpoints.ts";
 import { LIMITS } from "../catalogues/limits.ts";
 import {
   isStorable,
@@ -27,20 +28,7 @@ const BATCH_STATUSES = [
 ] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
-/** The routes that lines may call: those that take JSON and answer with JSON. */
-export const BATCH_ENDPOINTS = [
-  "/v1/chat/completions",
-  "/v1/completions",
-  "/v1/responses",
-  "/v1/messages",
-  "/v1/embeddings",
-  "/v1/moderations",
-  "/v1/rerank",
-  "/v1/score",
-  "/v1/classify",
-] as const;
-
-/** What is wrong with the file of a batch. `line`: null for the file as a whole. */
+/** The fault of a batch's file. `line`: null for the file as a whole. */
 const batchFaultSchema = z.object({
   code: z.string(),
   line: z.number().int().nullable(),
@@ -98,13 +86,15 @@ export const batchSchema = z
     tenant_name: z.string(),
     key_id: z.string().meta({ description: "API key that its lines run as" }),
     endpoint: z.string(),
+    output_file_id: z.string().nullable().meta({ description: "File with its 2xx answers, once it has ended" }),
+    error_file_id: z.string().nullable().meta({ description: "File with its other lines, once it has ended" }),
     status: z.enum(BATCH_STATUSES),
     lines_total: z.number().int().meta({ description: "Lines of the file; 0 until it is validated" }),
     lines_completed: z.number().int(),
     lines_failed: z.number().int(),
     errors: z.array(batchFaultSchema).meta({ description: "Why the file was refused" }),
     expires_at: timestamp,
-    in_progress_at: when("When its lines began to run"),
+    in_progress_at: when("When its lines started to run"),
     finalizing_at: when("When the last line had ended"),
     cancelling_at: when("When it was asked to stop"),
     ended_at: when("When it was completed, failed, expired or cancelled"),
@@ -114,7 +104,7 @@ export const batchSchema = z
   .meta({ id: "Batch" });
 export type Batch = z.infer<typeof batchSchema>;
 
-/** Filters of GET /batches besides paging. */
+/** Filters of GET /batches in addition to paging. */
 export const batchFilterSchema = z.object({
   tenant_id: uuidQuery.optional(),
   status: oneOf(BATCH_STATUSES).optional(),

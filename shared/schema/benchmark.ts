@@ -19,7 +19,7 @@ export const startBenchmarkSchema = z
   .meta({ id: "StartBenchmark" });
 export type StartBenchmark = z.output<typeof startBenchmarkSchema>;
 
-/** What was asked for, with the defaults of what was not. */
+/** The requested values, with defaults for the others. */
 const planSchema = z.object({
   model: z.string(),
   concurrency: z.number().int(),
@@ -76,7 +76,7 @@ export const benchmarkSchema = z
   .meta({ id: "Benchmark" });
 export type Benchmark = z.infer<typeof benchmarkSchema>;
 
-/** One benchmark, with what was measured second by second. */
+/** One benchmark, with its measurements second by second. */
 export const benchmarkDetailSchema = benchmarkSchema
   .extend({ points: z.array(benchmarkPointSchema) })
   .meta({ id: "BenchmarkDetail" });

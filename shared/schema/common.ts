@@ -1,6 +1,6 @@
 /**
- * The types of the Management API's fields (docs/rules/management-api.md#values): trimmed strings with bounds, whole
- * numbers, money, timestamps. Messages say what is allowed, for a person who reads them in an error body.
+ * The types of the Management API's fields (docs/rules/management-api.md#values): trimmed strings with bounds, whole numbers,
+ * money, timestamps. Messages state what is allowed, for a person who reads them in an error body.
  */
 import * as z from "zod";
 import { BUDGET_PERIODS } from "../fields/common-fields.ts";
@@ -45,8 +45,8 @@ export const freeText = (max: number) =>
     .refine(isStorable, NOT_STORABLE);
 
 /**
- * A message that another part reports, such as a scheduler's. No text is refused, because a report must not be lost: what a
- * database cannot hold is replaced, and what is longer than `max` characters is cut between them.
+ * A message that another part reports, such as a scheduler's. No text is refused, because a report must not be lost: characters
+ * that a database cannot hold are replaced, and a text longer than `max` characters is cut between characters.
  */
 export const reportedText = (max: number) =>
   z.string({ error: "must be a string" }).transform((text) => {
@@ -72,9 +72,8 @@ const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 const VISIBLE = /[^\p{Z}\p{C}\p{M}]/u;
 
 /**
- * What a name must fulfil besides its length. It is one line of visible characters, so that it neither reorders nor breaks
- * a text that shows it. It has only one spelling, so that two names which look alike and differ only in their bytes are the
- * same name.
+ * The requirements on a name besides its length. It is one line of visible characters, so it neither reorders nor breaks a text
+ * that shows it. It has only one spelling, so that two names which look alike and differ only in their bytes are the same name.
  */
 function refuseOddName(name: string, context: z.core.$RefinementCtx<string>): void {
   const complain = (message: string): void => context.addIssue({ code: "custom", message });
@@ -211,7 +210,7 @@ const perMinute = whole(0);
 /** The limits per minute of a tenant or key; 0: none. */
 export const storedRates = byRateField(perMinute.default(0));
 
-/** The same in a body that changes them: what is omitted keeps its value. */
+/** The same in a body that changes them: omitted fields keep their value. */
 export const rateFields = byRateField(perMinute.optional());
 
 export const storedBudget = {
@@ -254,9 +253,7 @@ export const modelNames = z
 
 type PatchShape<S> = { readonly [K in keyof S]: z.ZodOptional<z.ZodType<Exclude<z.output<S[K]>, undefined>>> };
 
-/**
- * The fields of a PATCH (RFC 7396) from those of a creation: an absent field keeps its value, and null stands for the default.
- */
+/** The fields of a PATCH (RFC 7396) from those of a creation: an absent field keeps its value, and null means the default. */
 export function patchShape<S extends Readonly<Record<string, z.ZodType>>>(shape: S): PatchShape<S> {
   const entries = Object.entries(shape).map(([name, field]) => [name, patchField(field)] as const);
   return Object.fromEntries(entries) as unknown as PatchShape<S>;
@@ -273,7 +270,7 @@ function patchField(field: z.ZodType): z.ZodType {
     .optional();
 }
 
-/** A credential as it is stored: sealed or plain. */
+/** A credential in its stored form: sealed or plain. */
 export const storedSecret = z
   .string({ error: "must be a string or null" })
   .max(8000, "must be at most 8000 characters")

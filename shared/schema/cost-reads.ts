@@ -86,7 +86,7 @@ const monthSums = {
   month_to_date_usd: usdField().meta({ description: "This month, today included" }),
   forecast_usd: usdField()
     .nullable()
-    .meta({ description: "This month to its end. Null: less than an hour of spend is known" }),
+    .meta({ description: "Projected spend of the whole month. Null: less than an hour of spend is known" }),
 };
 
 /** Answer of GET /costs/months. */

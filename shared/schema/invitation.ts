@@ -22,7 +22,7 @@ export const invitationSchema = z
   .meta({ id: "Invitation" });
 export type Invitation = z.infer<typeof invitationSchema>;
 
-/** A role for one tenant needs one; a role for all of them takes none. */
+/** A role for one tenant needs one; a role for all tenants must have none. */
 function judgeTenants(
   { role, tenant_ids }: { role: UserRole; tenant_ids: readonly string[] },
   context: z.RefinementCtx,

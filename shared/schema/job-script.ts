@@ -16,7 +16,7 @@ type Scripted = Pick<ManagedModel, "script_body" | "preamble" | "image" | "launc
 /** Interpreters that understand the port part; a script for another one reads the variables of the window itself. */
 const SHELL = /^#!\s*(?:\S*\/)?(?:env\s+(?:-S\s+)?)?(?:\S*\/)?(?:ba|da|k|z)?sh(?:\s|$)/;
 
-/** The script of one job whose window begins at a port. */
+/** The script of one job whose window of ports starts at a port. */
 export function jobScript(spec: Scripted, portBase: number, span: number): string {
   if (spec.script_body === "") {
     const command =

@@ -14,7 +14,7 @@ const shares = {
   expected_slots: z.number(),
 };
 
-/** The requests of one tenant for one model that one limit holds up (docs/rules/fairshare.md#why-a-request-waits). */
+/** The requests of one tenant for one model that are held up by the same limit (docs/rules/fairshare.md#why-a-request-waits). */
 const waitingQueueSchema = z
   .object({
     tenant_id: z.string(),

@@ -2,9 +2,12 @@
 import * as z from "zod";
 import { notServed, usageLogFilterSchema } from "./usage.ts";
 
-/** What is counted by value, by the names of the filters that take the values. */
+/** The fields that are counted by value, under the names of the filters that take the values. */
 export const FACETS = ["status", "model", "tenant_id", "key_id", "error_code", "request_type"] as const;
 export type Facet = (typeof FACETS)[number];
+
+/** What `error_code` counts, and filters by, of requests that got an error of the upstream's own, which has no code. */
+export const UPSTREAM_ERROR = "upstream_error";
 
 /** Query of GET /usage/logs/facets. */
 export const usageLogFacetsQuerySchema = usageLogFilterSchema;

@@ -46,7 +46,7 @@ const schedulerWord = freeText(1000).regex(oneWord, ONE_WORD);
 const optionalWord = schedulerWord.nullable().transform((text) => (text === "" ? null : text));
 
 /**
- * A part of a shell script. It is kept as it is, since leading and trailing white space can matter in one. The scheduler
+ * A part of a shell script. It is kept unchanged, because leading and trailing white space can matter in one. The scheduler
  * refuses scripts with carriage returns.
  */
 const scriptText = (max: number) =>
@@ -56,7 +56,7 @@ const scriptText = (max: number) =>
     .refine(isStorable, NOT_STORABLE)
     .refine((text) => !text.includes("\r"), "must not contain carriage returns; end lines with a line feed");
 
-/** A whole script, which names its interpreter; "" is none. */
+/** A whole script, which names its interpreter; "" means no script. */
 const scriptBody = scriptText(SCRIPT_MAX).refine(
   (text) => text === "" || text.startsWith("#!"),
   "must start with #! and an interpreter, such as #!/bin/bash",
@@ -140,7 +140,7 @@ export const putManagedModelSchema = z
   })
   .meta({ id: "PutManagedModel" });
 
-/** PATCH /models/{id}/managed: null stands for the default. What is stored after it is held to the rules of PUT. */
+/** PATCH /models/{id}/managed: null means the default. The stored result must obey the rules of PUT. */
 export const patchManagedModelSchema = z
   .object({ ...orNull(given), partition: given.partition, serving_port: given.serving_port })
   .partial()
@@ -148,7 +148,7 @@ export const patchManagedModelSchema = z
 
 const replicaCount = z.number().int();
 
-/** A spec as it is shown, with what the provisioner needs of its model and how many replicas there are in each state. */
+/** A spec as shown, with the fields of its model that the provisioner needs and the number of replicas in each state. */
 export const managedModelSchema = z
   .object({
     ...recordShape(MANAGED_MODEL_FIELDS),

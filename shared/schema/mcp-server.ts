@@ -55,7 +55,7 @@ export const storedMcpServer = {
   ...storedTimes,
 } satisfies StoredShape<typeof MCP_SERVER_FIELDS>;
 
-/** What an admin sets of a server; the defaults are those of a new one. */
+/** The fields of a server that an admin sets; the defaults are those of a new server. */
 const settable = {
   name: mcpServerName,
   upstream_url: upstreamUrl,
@@ -80,10 +80,7 @@ export const mcpServerTestSchema = z
   .meta({ id: "McpServerTest" });
 export type McpServerTest = z.infer<typeof mcpServerTestSchema>;
 
-/**
- * PUT /mcp-servers/{id}: what is omitted keeps its value. A null auth_header keeps the stored value, an empty one clears
- * it.
- */
+/** PUT /mcp-servers/{id}: omitted fields keep their value. A null auth_header keeps the stored value, an empty one clears it. */
 export const updateMcpServerSchema = z
   .object({ name: mcpServerName, upstream_url: upstreamUrl, auth_header: authHeader, enabled: flag })
   .partial()

@@ -31,7 +31,7 @@ const fields = {
   api_key: headerSecret.nullable().optional(),
   auth_scheme: oneOf(AUTH_SCHEMES)
     .nullable()
-    .meta({ description: "How the credential is sent. Null: as the model says" }),
+    .meta({ description: "How the credential is sent. Null: the model's setting" }),
   /** The endpoint with the lowest number is tried first. */
   priority: whole(0),
   weight: whole(1),
@@ -63,5 +63,5 @@ export const createModelEndpointSchema = z
   })
   .meta({ id: "CreateModelEndpoint" });
 
-/** PUT /models/{id}/endpoints/{endpoint_id}: what is omitted keeps its value. */
+/** PUT /models/{id}/endpoints/{endpoint_id}: omitted fields keep their value. */
 export const updateModelEndpointSchema = z.object(fields).partial().meta({ id: "UpdateModelEndpoint" });

@@ -75,5 +75,5 @@ export const modelHealthBulkSchema = z
   .meta({ id: "ModelHealthBulk" });
 export type ModelHealthBulk = z.infer<typeof modelHealthBulkSchema>;
 
-/** PUT /models/{id}/health/config: what is omitted keeps its value. */
+/** PUT /models/{id}/health/config: omitted fields keep their value. */
 export const healthConfigSchema = z.object(healthFields).partial().meta({ id: "ModelHealthConfig" });

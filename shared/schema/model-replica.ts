@@ -21,7 +21,7 @@ const nodeList = z
   .max(NODES_TEXT_MAX, `must be at most ${NODES_TEXT_MAX} characters`)
   .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces");
 
-/** A replica as it is shown. `endpoint` is the health of its endpoint, which the provisioner's plan needs. */
+/** A replica as shown. `endpoint` is the health of its endpoint, which the provisioner's plan needs. */
 export const modelReplicaSchema = z
   .object({
     ...recordShape(MODEL_REPLICA_FIELDS),
@@ -40,7 +40,7 @@ export const modelReplicaSchema = z
   .meta({ id: "ModelReplica" });
 export type ModelReplica = z.infer<typeof modelReplicaSchema>;
 
-/** Filters of GET /replicas besides paging. */
+/** Filters of GET /replicas in addition to paging. */
 export const replicaFilterSchema = z.object({
   model_id: uuidQuery.optional(),
   state: oneOf(REPLICA_STATES).optional(),
@@ -62,7 +62,7 @@ export const createReplicaSchema = z
   })
   .meta({ id: "CreateReplica" });
 
-/** PATCH /replicas/{id}: what is omitted keeps its value. */
+/** PATCH /replicas/{id}: omitted fields keep their value. */
 export const patchReplicaSchema = z
   .object({
     state: oneOf(REPLICA_STATES),

@@ -36,7 +36,7 @@ import { baseUrl, headerSecret, storedBaseUrl } from "./upstream.ts";
 
 export const BOONS = ["vision", "structured_output", "compression"] as const;
 
-/** Filters of GET /models besides paging (docs/rules/management-api.md#searches). */
+/** Filters of GET /models in addition to paging (docs/rules/management-api.md#searches). */
 export const modelFilterSchema = z.object({
   q: queryText.meta({ description: "Part of model_name or upstream_model, case-insensitive" }).optional(),
 });
@@ -248,7 +248,7 @@ export const updateModelSchema = z
   .refine(areBoundsRight, adaptiveBoundsRule)
   .meta({ id: "UpdateModel" });
 
-/** PATCH /models/{id}: null stands for the default, and clears the credential. */
+/** PATCH /models/{id}: null means the default, and clears the credential. */
 export const patchModelSchema = z
   .object({
     ...orNull(modelFields),
@@ -330,7 +330,7 @@ export const validateModelSchema = z
 
 export const modelValidationSchema = z
   .object({
-    reachable: z.boolean().meta({ description: "GET {api_base}/models was answered, with whatever status" }),
+    reachable: z.boolean().meta({ description: "GET {api_base}/models was answered, with any status" }),
     listed: z.boolean().nullable().meta({ description: "The catalog lists the model. Null: unknown" }),
     wildcard: z.boolean().meta({ description: "The catalog has a wildcard entry that matches any model" }),
     warnings: z.array(z.string()),

@@ -28,7 +28,7 @@ export const priceListSchema = z
         models: z.array(z.string()).meta({ description: "Names of the model at its provider" }),
         source: z.string().meta({ description: "The page that states the prices" }),
         as_of: z.string().meta({ description: "The day on which they were looked up" }),
-        note: z.string().meta({ description: "What the prices leave out" }),
+        note: z.string().meta({ description: "Prices that are not listed" }),
       }),
     ),
   })

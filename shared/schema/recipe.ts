@@ -9,7 +9,7 @@ import { recipeBodySchema } from "./managed-model.ts";
 
 const shown = recordShape(RECIPE_FIELDS);
 
-/** A recipe as it is shown. A built-in one comes from a file: nobody has created it at a time, and no write gives it a revision. */
+/** A recipe as shown. A built-in one comes from a file, so it has neither a creation time nor a revision. */
 export const recipeSchema = z
   .object({
     ...shown,
@@ -35,7 +35,7 @@ export const createRecipeSchema = z
   })
   .meta({ id: "CreateRecipe" });
 
-/** PUT /recipes/{id}: what is omitted keeps its value. */
+/** PUT /recipes/{id}: omitted fields keep their value. */
 export const updateRecipeSchema = z
   .object({ name: nameField, description: descriptionField, author, body: recipeBodySchema })
   .partial()

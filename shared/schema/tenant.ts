@@ -91,7 +91,7 @@ export const storedTenant = {
   ...storedTimes,
 } satisfies StoredShape<typeof TENANT_FIELDS>;
 
-/** What an admin sets of a tenant; the defaults are those of a new one. */
+/** The fields of a tenant that an admin sets; the defaults are those of a new tenant. */
 const settable = {
   name: storedTenant.name,
   description: storedTenant.description,
@@ -113,19 +113,23 @@ const settable = {
   guardrails_policy: storedTenant.guardrails_policy,
   compression_policy: storedTenant.compression_policy,
   tracing_enabled: storedTenant.tracing_enabled,
+  capture_until: timestamp
+    .nullable()
+    .default(null)
+    .meta({ description: "Until when bodies are captured, at most 24 h ahead; null ends it and deletes the captures" }),
   synthetic: storedTenant.synthetic,
 };
 
 export const SCHEDULE_COMPLAINT = "must be after active_from";
 
-/** Access begins before it ends. The verb compares a body that has only one of the two with what is stored. */
+/** Access starts before it ends. The verb compares a body that has only one of the two with the stored value. */
 const scheduleRule = {
   path: ["active_until"],
   message: SCHEDULE_COMPLAINT,
   when: whenValid("active_from", "active_until"),
 };
 
-/** False for a time of access that would end before it begins. */
+/** False for a time of access that would end before it starts. */
 export function isScheduleRight(body: {
   readonly active_from?: string | Date | null | undefined;
   readonly active_until?: string | Date | null | undefined;
@@ -161,7 +165,7 @@ export const updateTenantSchema = z
   })
   .meta({ id: "UpdateTenant" });
 
-/** Filters of GET /tenants besides paging (docs/rules/management-api.md#searches). */
+/** Filters of GET /tenants in addition to paging (docs/rules/management-api.md#searches). */
 export const tenantFilterSchema = z.object({
   q: queryText.meta({ description: "Part of the name, description or contact, case-insensitive" }).optional(),
   status: oneOf(TENANT_STATUSES).optional(),
@@ -174,7 +178,7 @@ export const tenantStatusSchema = z.object({ status: oneOfLowered(TENANT_STATUSE
 /** PATCH /tenants/{id}/weight */
 export const tenantWeightSchema = z.object({ weight: storedTenant.weight.unwrap() }).meta({ id: "TenantWeight" });
 
-/** PUT /tenants/{id}/quota: an omitted cap of requests in flight is none; an omitted limit per minute keeps its value. */
+/** PUT /tenants/{id}/quota: omitting the cap of requests in flight removes it; an omitted limit per minute keeps its value. */
 export const tenantQuotaSchema = z
   .object({ ...rateFields, tokens_per_minute: whole(0), max_in_flight: storedTenant.max_in_flight })
   .meta({ id: "TenantQuota" });

@@ -10,14 +10,14 @@ export function refuseNoUrl(text: string, context: z.core.$RefinementCtx<string>
   if (typeof url === "string") context.addIssue({ code: "custom", message: url });
 }
 
-/** A base address as it is stored: an earlier version accepted every URL. */
+/** A base address in its stored form: an earlier version accepted every URL. */
 export const storedBaseUrl = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
   .superRefine(refuseNoUrl);
 
 /**
- * A base address without a trailing slash, or "" (docs/rules/models.md#addresses): paths are appended to it, so nothing of a
- * URL that stands behind a path can be in it. The verb checks whether it may be called.
+ * A base address without a trailing slash, or "" (docs/rules/models.md#addresses): paths are appended to it, so it cannot
+ * contain parts of a URL that follow the path. The verb checks whether it may be called.
  */
 export const baseUrl = storedBaseUrl.refine((text) => !/[?#]/.test(text), "must not contain ? or #");
 

@@ -38,7 +38,10 @@ const keyList = z
 
 const { since_ms, tenant_id, include_internal } = usageFilterFields;
 
-/** Groups by what clients state of a request; only single requests have it (docs/rules/usage-reads.md#groups-of-clients). */
+/**
+ * Groups by values that clients state in a request; only single requests have them
+ * (docs/rules/usage-reads.md#groups-of-clients).
+ */
 export const CLIENT_GROUPS = ["end_user", "tag"] as const;
 
 export const tag_name = z

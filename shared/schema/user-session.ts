@@ -9,8 +9,8 @@ export const userSessionSchema = z
     created_at: shownTime,
     last_seen_at: shownTime.meta({ description: "When it was used last, to the minute" }),
     expires_at: shownTime,
-    address: z.string().meta({ description: "Network from which it began" }),
-    agent: z.string().meta({ description: "Browser and system in which it began" }),
+    address: z.string().meta({ description: "Network of the sign-in" }),
+    agent: z.string().meta({ description: "Browser and system of the sign-in" }),
   })
   .meta({ id: "UserSession" });
 export type UserSession = z.infer<typeof userSessionSchema>;

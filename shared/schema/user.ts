@@ -31,7 +31,7 @@ export const listedUserSchema = userSchema
   .meta({ id: "ListedUser" });
 export type ListedUser = z.infer<typeof listedUserSchema>;
 
-/** Filters of GET /users besides paging. */
+/** Filters of GET /users in addition to paging. */
 export const usersFilterSchema = z.object({
   status: oneOf(USER_STATUSES).optional(),
   q: queryText.meta({ description: "Part of the email or name, case-insensitive" }).optional(),
@@ -43,7 +43,7 @@ const moreTenants = z
   .max(MORE_TENANTS_MAX, `must have at most ${MORE_TENANTS_MAX} entries`)
   .refine((list) => new Set(list.map(({ tenant_id }) => tenant_id)).size === list.length, "names a tenant twice");
 
-/** PATCH /users/{id}: what is omitted keeps its value. */
+/** PATCH /users/{id}: omitted fields keep their value. */
 export const updateUserSchema = z
   .object({
     status: oneOf(USER_STATUSES),

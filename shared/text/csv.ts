@@ -7,7 +7,9 @@
 /** The media type of such a file. */
 export const CSV_TYPE = "text/csv";
 
-/** A cell that begins so is a formula to a spreadsheet, or may become one; some read full-width signs as the plain ones. */
+/**
+ * A cell that starts with these is a formula to a spreadsheet, or may become one; some read full-width signs as the plain ones.
+ */
 const FORMULA = /^[=+\-@\t\r＝＋－＠]/;
 /** A spreadsheet can take semicolons and tabs for the ends of cells, also in a file with commas. */
 const NEEDS_QUOTES = /[",;\t\r\n]/;
@@ -17,7 +19,7 @@ export function csvLine(values: readonly unknown[]): string {
   return `${values.map(csvCell).join(",")}\r\n`;
 }
 
-/** Lists and objects are JSON; null and what is not there is an empty cell. Numbers are written as in JSON. */
+/** Lists and objects are JSON; null and absent values are an empty cell. Numbers are written as in JSON. */
 function csvCell(value: unknown): string {
   if (value === null || value === undefined) return "";
   const written = typeof value === "string" ? value : JSON.stringify(value);

@@ -1,7 +1,7 @@
 /**
- * Decides which failures of a part are logged, so that an outage is a few lines however often the part is called: its
- * first failure, then one line a minute while it goes on, and one when the part answers again. A part that answers some
- * calls and fails others is still failing. Pure; time is an argument.
+ * Decides which failures of a part are logged, so that an outage takes a few lines, however often the part is called: its first
+ * failure, then one line a minute while it lasts, and one when the part answers again. A part that answers some calls and fails
+ * others is still failing. Pure; time is an argument.
  */
 
 const LINE_EVERY_MS = 60_000;

@@ -1,8 +1,8 @@
 /**
- * Makes text from outside (names, upstream messages, paths) safe for what shows it: a terminal, a log, a chat, a mail.
- * Characters that such a program would act upon instead of showing are replaced
- * (docs/rules/alerts.md#cooldown-and-repeats): control characters (escape sequences, line ends), the Unicode line
- * separators, which some programs treat as line ends, and the marks that reverse the direction of the text after them.
+ * Makes text from outside (names, upstream messages, paths) safe for the program that shows it: a terminal, a log, a chat, a
+ * mail. Characters that such a program would interpret instead of showing are replaced
+ * (docs/rules/alerts.md#cooldown-and-repeats): control characters (escape sequences, line ends), the Unicode line separators,
+ * which some programs treat as line ends, and the marks that reverse the direction of the text after them.
  */
 
 const ACTED_ON = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;

@@ -1,6 +1,6 @@
 /**
- * The one list of what no log line may contain, in either plane: fields by their names, and texts that are credentials
- * wherever they occur. Callers of the log pass plain facts anyway; this list catches mistakes.
+ * The one list of values that no log line may contain, in either plane: fields by their names, and texts that are credentials
+ * anywhere. Callers of the log pass plain facts anyway; this list catches mistakes.
  */
 
 /** Fields whose values are never written: credentials, and the bodies that clients and upstreams send. */

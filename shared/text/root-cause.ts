@@ -1,8 +1,8 @@
 /**
- * Why something failed, in words for a log line: the innermost error that says something, with its host, port, errno,
- * SQLSTATE or ClickHouse code. Never a bare class name, a stack, a statement with its values, a text that was parsed, or a
- * credential. Knows the errors of Node, workerd, undici, pg, ClickHouse, the Redis clients, zod and drizzle by their shape,
- * because both runtimes use it and a class does not survive RPC.
+ * The cause of a failure, in words for a log line: the innermost error that has a message, with its host, port, errno, SQLSTATE
+ * or ClickHouse code. Never a bare class name, a stack, a statement with its values, a text that was parsed, or a credential.
+ * Knows the errors of Node, workerd, undici, pg, ClickHouse, the Redis clients, zod and drizzle by their shape, because both
+ * runtimes use it and a class does not survive RPC.
  */
 import { censored } from "./redaction.ts";
 
@@ -49,7 +49,7 @@ const QUOTING_SQLSTATE = /^(22|42601)/;
 const SYSTEM_CODE = /^E[A-Z0-9_]+$/;
 /** Errors of the language: their messages may quote what the program worked on, such as a prompt. */
 const LANGUAGE_ERRORS = new Set(["TypeError", "RangeError", "ReferenceError"]);
-/** Those that quote only names of the program, and those of the runtime. */
+/** Errors whose messages quote only names of the program, and errors of the runtime. */
 const HARMLESS =
   /^(?:Cannot read properties of (?:undefined|null) \(reading '[\w$#]+'\)|[\w.$#]+ is not (?:a function|a constructor|iterable|defined)|Maximum call stack size exceeded|Invalid array length|Invalid time value|fetch failed|Fetch API cannot load: \S+|The RPC receiver does not implement the method "\w+"\.)$/;
 /** From here on, servers and clients repeat what they were given. */
@@ -73,7 +73,7 @@ export function clickhouseCause(answer: string, code: string): string {
   return censored(withMeaning(cause, code));
 }
 
-/** Null: it says nothing of its own. The cause is asked first. */
+/** Null: it has no message of its own. The cause is tried first. */
 function wordsOf(error: unknown, depth: number): string | null {
   if (typeof error === "string") return plainWords(error) || null;
   if (typeof error !== "object" || error === null || depth > DEPTH_MAX) return null;
@@ -112,7 +112,7 @@ function withMeaning(words: string, code: string, meanings = NO_ROOM): string {
   return Object.hasOwn(meanings, code) ? `${words}: ${meanings[code]}` : words;
 }
 
-/** The function and the line in which an error was thrown, without the folder. */
+/** The function and the line that threw an error, without the folder. */
 function placeOf(stack: unknown): string {
   const frame = typeof stack === "string" ? /\n\s+at ([^\n]*)/.exec(stack)?.[1] : undefined;
   const [, name, line] =
@@ -132,7 +132,7 @@ function listed(words: readonly (string | null)[]): string | null {
   return `${said.slice(0, LISTED_MAX).join("; ")}${more}`;
 }
 
-/** The first line, without what it repeats: addresses keep their host, quoted texts stay when they are names. */
+/** The first line, without repeated parts: addresses keep their host, quoted texts stay if they are names. */
 function plainWords(message: string, quotesValues = false): string {
   const [told = ""] = message.split(REPEATED, 1);
   const line = firstLine(told);

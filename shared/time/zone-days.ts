@@ -1,10 +1,10 @@
 /**
- * Days by the clock of an IANA zone (docs/rules/usage-reads.md#days-of-a-zone). A day begins at the first instant at which
- * the zone's calendar shows it, which is not always midnight, and lasts as long as the calendar shows it: 23 to 25 hours
- * where clocks change. Days follow each other without gap or overlap. Pure: time and zone are arguments.
+ * Days by the clock of an IANA zone (docs/rules/usage-reads.md#days-of-a-zone). A day starts at the first instant at which the
+ * zone's calendar shows it, which is not always midnight, and lasts as long as the calendar shows it: 23 to 25 hours where
+ * clocks change. Days follow each other without gap or overlap. Pure: time and zone are arguments.
  */
 
-/** Zones change their offsets, and begin their days, at full quarters of an hour of UTC. */
+/** Zones change their offsets, and start their days, at full quarters of an hour of UTC. */
 export const QUARTER_MS = 15 * 60_000;
 
 const DAY_MS = 86_400_000;
@@ -21,12 +21,12 @@ export function dayIn(zone: string, epochMs: number): string {
   return `${part("year").padStart(4, "0")}-${part("month")}-${part("day")}`;
 }
 
-/** Whether days of this zone are those of UTC, under whatever name. */
+/** Whether days of this zone are those of UTC, under any name. */
 export function isUtc(zone: string): boolean {
   return formatOf(zone).resolvedOptions().timeZone === "UTC";
 }
 
-/** The first instant of a day of the calendar in a zone, epoch ms; of a day that the zone skipped, that of the next one. */
+/** The first instant of a calendar day in a zone, epoch ms; for a day that the zone skipped, of the next one. */
 export function dayStartMs(zone: string, day: string): number {
   const midnightMs = Date.parse(`${day}T00:00:00Z`);
   let before = (midnightMs - SEARCH_WIDTH_MS) / QUARTER_MS;

@@ -1,4 +1,4 @@
-/** What follows from the description of a usage row. */
+/** The consequences of the description of a usage row. */
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { type OperatorField, type RequestType, USAGE_ROW_FIELDS, type UsageRow, zeroUsageRow } from "./usage-row.ts";
 

@@ -1,6 +1,6 @@
 /**
- * What the assistant of the console tells a page, event by event (docs/rules/assistant.md#answers). Types only: a page takes
- * an answer of its own server for what it says.
+ * The events of an answer of the console's assistant for a page (docs/rules/assistant.md#answers). Types only: a page trusts
+ * the answers of its own server.
  */
 
 /** A tool of the assistant as settings show it. */
@@ -15,7 +15,7 @@ interface AssistantTool {
   readonly enabled: boolean;
 }
 
-/** Whether the assistant can be asked, and if not why. */
+/** Whether the assistant is available, and if not, why. */
 export interface AssistantState {
   readonly enabled: boolean;
   readonly brain_model: string | null;
@@ -27,17 +27,17 @@ export interface AssistantState {
 /** One field that a change sets; texts are JSON. */
 export interface AssistantChange {
   readonly field: string;
-  /** Null: not known, or there is none yet. */
+  /** Null: unknown, or there is none yet. */
   readonly from: string | null;
-  /** The name, as JSON, of the object whose id `from` is; null: it is no id, or the object is not there. */
+  /** The name, as JSON, of the object whose id is `from`; null: it is not an id, or the object does not exist. */
   readonly from_name: string | null;
-  /** What it will be, whatever the call says of it. */
+  /** The value after the change, whatever the call says of it. */
   readonly to: string;
   /** As `from_name`, of `to`. */
   readonly to_name: string | null;
   /** The call does not name it: it gets its default because of that. */
   readonly isDefault: boolean;
-  /** The call does not name it: it changes because of what it names. */
+  /** The call does not name it: it changes as a result of another field. */
   readonly follows: boolean;
 }
 
@@ -51,22 +51,22 @@ export interface AssistantProposal {
   readonly path: string;
   /** JSON; null: none. */
   readonly body: string | null;
-  /** What the route does, in words of the gateway's own. */
+  /** What the route does, in the gateway's own words. */
   readonly summary: string;
-  /** The name of what is changed, as JSON; null: not known, or something new. */
+  /** The name of the changed object, as JSON; null: unknown, or a new object. */
   readonly object: string | null;
-  /** Its id, or what the path has in its place; null: there is none. */
+  /** Its id, or the value in its place in the path; null if there is none. */
   readonly object_id: string | null;
-  /** The name of what that belongs to, as JSON; null: not known, or to nothing. */
+  /** The name of the object that it belongs to, as JSON; null: unknown, or none. */
   readonly parent: string | null;
   readonly parent_id: string | null;
   readonly changes: readonly AssistantChange[];
-  /** True: there is no way back. */
+  /** True: the change cannot be undone. */
   readonly isFinal: boolean;
   readonly expires_at: string;
 }
 
-/** What a page is told while the assistant answers. */
+/** The messages to a page while the assistant answers. */
 export type AssistantEvent =
   | { readonly kind: "text"; readonly text: string }
   | {
@@ -85,10 +85,10 @@ export type AssistantEvent =
 /** Why an answer ended before the model had finished. */
 export type AssistantStop = "turns" | "tokens" | "time" | "size";
 
-/** What came of a proposal that was run. */
+/** The outcome of a proposal that was run. */
 export interface AssistantRun {
   readonly status: number;
-  /** The answer as JSON, indented; blank: there is none. */
+  /** The answer as JSON, indented; blank if there is none. */
   readonly answer: string;
   /** Stored, and still on its way to the cells. */
   readonly pending: boolean;
@@ -100,8 +100,8 @@ export interface AssistantOutdated {
 }
 
 /**
- * What is known later of a proposal that was to be run. `unknown`: it was begun and no answer was kept, because the console's
- * server ended meanwhile or the Management API did not answer; it may have happened.
+ * The later knowledge about a proposal that was to be run. `unknown`: it was started and no answer was kept, because the
+ * console's server ended meanwhile or the Management API did not answer; it may have happened.
  */
 export type AssistantOutcome =
   | { readonly state: "not_run" | "running" | "unknown" }

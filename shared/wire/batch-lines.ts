@@ -16,11 +16,11 @@ export const LINE_HEADERS = {
   outcome: "x-gateway-line-outcome",
 } as const;
 
-/** `refused`: no upstream was called; `too-large`: the answer was read to its end, and is not there. */
+/** `refused`: no upstream was called; `too-large`: the answer was read to its end, and is not kept. */
 export const LINE_OUTCOMES = ["refused", "too-large"] as const;
 export type LineOutcome = (typeof LINE_OUTCOMES)[number];
 
-/** Who uses files and batches, in requests of a Worker to the control service. */
+/** The user of files and batches, in requests of a Worker to the control service. */
 export const CALLER_HEADERS = { tenant: "x-gateway-tenant-id", key: "x-gateway-key-id" } as const;
 
 /** Where the control service answers `/v1/files` and `/v1/batches`: below this path. */

@@ -4,7 +4,7 @@ import { dataEvent, EventReader } from "./event-reader.ts";
 
 const encoder = new TextEncoder();
 
-/** What is read of a text whose bytes come in pieces of these sizes, repeated. */
+/** The result of reading a text whose bytes come in pieces of these sizes, repeated. */
 function read(text: string, sizes: readonly number[] = [1_000_000], maxCharacters = 1_000_000): readonly string[] {
   const reader = new EventReader(maxCharacters);
   const bytes = encoder.encode(text);

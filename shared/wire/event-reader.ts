@@ -1,7 +1,7 @@
 /**
- * Reads the data of server-sent events (WHATWG HTML, "Server-sent events") from bytes that may be split anywhere. Names,
- * ids and comments are skipped. Every character is looked at a fixed number of times, and what is held of an event that
- * has not ended is bounded.
+ * Reads the data of server-sent events (WHATWG HTML, "Server-sent events") from bytes that may be split anywhere. Names, ids
+ * and comments are skipped. Every character is examined a fixed number of times, and the memory for an unfinished event is
+ * bounded.
  */
 
 export class EventReader {

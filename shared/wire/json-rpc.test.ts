@@ -1,4 +1,4 @@
-/** What the gateway reads of a tool server's messages, and what it answers to the server's own requests. */
+/** How the gateway reads a tool server's messages, and its answers to the server's own requests. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { received, rpcNotification, rpcRequest } from "./json-rpc.ts";

@@ -1,6 +1,6 @@
 /**
  * JSON-RPC messages between the gateway, as the client of a tool server, and the server (Model Context Protocol,
- * docs/rules/tool-loop.md#tool-servers). What a server answers is hostile: only what has the expected shape is read.
+ * docs/rules/tool-loop.md#tool-servers). Answers of servers are untrusted: only members of the expected shape are read.
  */
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -45,15 +45,15 @@ interface Received {
 }
 
 /**
- * Reads what a server has sent while the request with this id waits for its reply. A reply with another id belongs to no
- * request of ours, and a notification wants nothing. A server that asks gets an answer, because it may wait for one: a ping
- * its empty result, everything else the error of a client that has no such method.
+ * Reads a message of a server while the request with this id waits for its reply. A reply with another id belongs to no request
+ * of ours, and a notification needs no answer. A request of the server gets an answer, because it may wait for one: a ping gets
+ * its empty result, every other method the error that the client does not have it.
  */
 export function received(text: string, id: number): Received {
   return receivedIn(parsed(text), id);
 }
 
-/** The same of a message that was parsed; undefined: it is no JSON. */
+/** The same for a parsed message; undefined: it is not JSON. */
 export function receivedIn(value: unknown, id: number): Received {
   const answers: string[] = [];
   for (const message of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {

@@ -5,7 +5,7 @@ import { IN_ESCAPE, stringEnd } from "./json-skip.ts";
 
 const encoder = new TextEncoder();
 
-/** Texts whose quotes and backslashes stand in every order, also far from their start. */
+/** Texts with quotes and backslashes in every order, also far from their start. */
 const text = fc.oneof(
   fc.string({ unit: "binary" }),
   fc
@@ -13,7 +13,7 @@ const text = fc.oneof(
     .map((parts) => parts.join("")),
 );
 
-/** Where a string ends that is read in pieces of its document, each with quotes around it; null: it goes on. */
+/** Where a string ends that is read in pieces of its document, each with quotes around it; null: it continues. */
 function endInPieces(document: Uint8Array, cuts: readonly number[]): number | null {
   const ends = [...cuts.map((cut) => 1 + (cut % document.byteLength)), document.byteLength].toSorted((a, b) => a - b);
   let from = 1;

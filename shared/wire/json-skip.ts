@@ -1,10 +1,9 @@
 /**
- * Goes past what nobody looks at in JSON as bytes: strings, and lists of numbers. Bytes may be cut anywhere. Time is linear in
- * the bytes.
+ * Skips unexamined parts of JSON bytes: strings, and lists of numbers. Bytes may be cut anywhere. Time is linear in the bytes.
  */
 import { BACKSLASH, QUOTE } from "./ascii.ts";
 
-/** What {@link stringEnd} returns for a string that goes on: outside of escapes, or after the backslash of one. */
+/** The result of {@link stringEnd} for a string that continues: outside escapes, or after the backslash of one. */
 const IN_STRING = -1;
 export const IN_ESCAPE = -2;
 
@@ -12,8 +11,8 @@ export const IN_ESCAPE = -2;
 const NEAR_BYTES = 128;
 
 /**
- * Where a string ends, read from a place in it that is outside of escapes: after its closing quote, or, when it goes on at
- * `to`, {@link IN_STRING} or {@link IN_ESCAPE}.
+ * Where a string ends, read from a place in it outside escapes: after its closing quote, or, if it continues at `to`, {@link
+ * IN_STRING} or {@link IN_ESCAPE}.
  */
 export function stringEnd(bytes: Uint8Array, from: number, to = bytes.byteLength): number {
   for (let at = from; at < to; ) {
@@ -40,12 +39,12 @@ export function backslashesBefore(bytes: Uint8Array, at: number, from: number): 
   return count;
 }
 
-/** Bytes of numbers in a list, with what is between them. */
+/** Bytes of numbers in a list, and bytes between them. */
 const OF_NUMBERS = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[-+.,\d\seE]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** Whether a byte is one of a number in a list, or of what is between two. */
+/** Whether a byte belongs to a number in a list, or is between two. */
 export function isOfNumbers(byte: number): boolean {
   return OF_NUMBERS[byte] === 1;
 }

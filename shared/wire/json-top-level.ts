@@ -1,6 +1,6 @@
 /**
- * JSON as bytes: where the top-level members stand. It never decides validity on its own: what is read is parsed by
- * JSON.parse as well. Offsets are byte offsets; `end` is exclusive.
+ * JSON as bytes: the places of the top-level members. It never decides validity alone: JSON.parse parses the same bytes.
+ * Offsets are byte offsets; `end` is exclusive.
  */
 import type { Steps } from "../steps.ts";
 import {
@@ -33,9 +33,9 @@ interface Member {
   readonly value: Span;
   /** How many members of the whole object precede it. */
   readonly position: number;
-  /** What has to go with the member when members that stay precede it: from the end of the last one to its value's end. */
+  /** The bytes to remove with the member if other members before it stay: from the end of the last one to its value's end. */
   readonly withComma: Span;
-  /** What has to go with it when none does: from its name to the name of the next member. */
+  /** The bytes to remove with it if none before it stays: from its name to the name of the next member. */
   readonly toNext: Span;
 }
 
@@ -54,7 +54,7 @@ const MEMBERS_MAX = 10_000;
 
 /**
  * Members of the top-level object whose names are `wanted`, or null when the bytes are not one object, or one of more than
- * 10,000 such members. Duplicate names are all listed. A name is what JSON makes of it: escapes are undone.
+ * 10,000 such members. Duplicate names are all listed. A name is compared with its escapes undone.
  */
 export function* scanTopLevel(
   bytes: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Which version of the Worker answers (docs/rules/headers.md#version). On the platform several versions of one Worker can
- * serve at a time; a deployment has to know which one it met.
+ * Which version of the Worker answers (docs/rules/headers.md#version). On the platform several versions of one Worker can serve
+ * at a time; a deployment must know which one answered.
  */
 
 /**

@@ -1,4 +1,6 @@
-/** Batches in a real browser: one of 10,000 lines moves, its slots are shown apart, and it is cancelled. */
+/** Batches in a real browser: one is created and its results stored; one of 10,000 lines moves, its slots are shown apart, and it is cancelled. */
+import { text } from "node:stream/consumers";
+import type { Page } from "playwright-core";
 import { expect, it, onTestFinished } from "vitest";
 import type { Batch } from "../../shared/schema/batch.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
@@ -14,16 +16,15 @@ it("shows a batch of 10,000 lines moving, and an admin cancels it", async () => 
   // long enough to be seen while they hold slots
   const minted = await gateway.mint(upstream.url, "delay=200");
   const headers = { authorization: `Bearer ${minted.secret}` };
-  const line = (at: number): string =>
-    JSON.stringify({
-      custom_id: `line-${at}`,
-      method: "POST",
-      url: "/v1/chat/completions",
-      body: { model: minted.model.model_name, messages: [{ role: "user", content: "hello" }] },
-    });
   const form = new FormData();
   form.append("purpose", "batch");
-  form.append("file", new File([Array.from({ length: LINES }, (_, at) => line(at)).join("\n")], "lines.jsonl"));
+  form.append(
+    "file",
+    new File(
+      [Array.from({ length: LINES }, (_, at) => lineOf(`line-${at}`, minted.model.model_name)).join("\n")],
+      "lines.jsonl",
+    ),
+  );
   const made = async (path: string, body: FormData | string, type = {}): Promise<{ readonly id: string }> => {
     const response = await fetch(`${gateway.proxyUrl}${path}`, {
       method: "POST",
@@ -60,5 +61,59 @@ it("shows a batch of 10,000 lines moving, and an admin cancels it", async () => 
   const [shownBatch] = await gateway.must<readonly Batch[]>("GET", `/batches?q=${batch.id}`);
   expect(shownBatch?.lines_completed).toBeGreaterThan(0);
   expect(shownBatch?.lines_completed).toBeLessThan(LINES);
+  expect(problems()).toEqual([]);
+});
+
+const lineOf = (customId: string, model: string): string =>
+  JSON.stringify({
+    custom_id: customId,
+    method: "POST",
+    url: "/v1/chat/completions",
+    body: { model, messages: [{ role: "user", content: "hello" }] },
+  });
+
+async function stored(page: Page, button: string): Promise<string> {
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: button, exact: true }).click();
+  return await text(await (await download).createReadStream());
+}
+
+it("a user uploads a file, creates a batch of it, and stores its output and its errors", async () => {
+  const { gateway, upstream } = console_;
+  const { model } = await gateway.mint(upstream.url);
+  const { page, problems } = await console_.open({ as: "user" });
+  await page.goto("/batches");
+  await page.getByRole("button", { name: "Create batch" }).first().click();
+  const dialog = page.getByRole("dialog");
+  const buffer = Buffer.from(`${lineOf("good", model.model_name)}\n${lineOf("bad", "unknown-model")}\n`);
+  await dialog.locator("input[type=file]").setInputFiles({ name: "mine.jsonl", mimeType: "text/plain", buffer });
+  await dialog.getByRole("button", { name: "Create batch" }).click();
+  await page.getByText("Completed", { exact: true }).last().waitFor();
+  expect(JSON.parse(await stored(page, "Output"))).toMatchObject({ custom_id: "good", response: { status_code: 200 } });
+  expect(JSON.parse(await stored(page, "Errors"))).toMatchObject({ custom_id: "bad" });
+  expect(problems()).toEqual([]);
+});
+
+it("an admin creates a batch for a tenant of a file that was uploaded, and sees why it is refused", async () => {
+  const { gateway, upstream } = console_;
+  const { tenant, secret } = await gateway.mint(upstream.url);
+  const form = new FormData();
+  form.append("purpose", "batch");
+  form.append("file", new File(["{}\n"], "wrong.jsonl"));
+  const headers = { authorization: `Bearer ${secret}` };
+  const response = await fetch(`${gateway.proxyUrl}/v1/files`, { method: "POST", headers, body: form });
+  const { id } = (await response.json()) as { readonly id: string };
+  const { page, problems } = await console_.open({ as: "admin" });
+  await page.goto("/batches");
+  await page.getByRole("button", { name: "Create batch" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("combobox", { name: "Tenant" }).fill(tenant.name);
+  await page.getByRole("option", { name: tenant.name }).click();
+  await dialog.getByRole("combobox", { name: "File" }).selectOption(id);
+  await dialog.getByRole("combobox", { name: "Endpoint" }).selectOption("/v1/embeddings");
+  await dialog.getByRole("button", { name: "Create batch" }).click();
+  const row = page.getByRole("row", { name: tenant.name });
+  await row.getByText("Line 1: ").waitFor();
+  await row.getByText("/v1/embeddings").waitFor();
   expect(problems()).toEqual([]);
 });

@@ -256,6 +256,7 @@ it("every page whose answers do not come shows that it waits, and then what has 
   const seen = page.locator("main, [role=dialog]"); // a dialog hides the page under it
   const without: string[] = [];
   for (const path of paths) {
+    await page.goto("about:blank"); // reads of the page before would hold every connection
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     testing.management = async (request) => {
       await go;

@@ -103,6 +103,7 @@ describe("a batch whose lines are under way", () => {
   it.each(
     [
       { part: "control", how: async () => await kill("control") },
+      { part: "control, as large answers come", how: async () => await kill("control"), says: "mb=0.125" },
       { part: "the store, emptied", how: async () => await keyStore.crash() },
       { part: "PostgreSQL", how: async () => await postgres.crash() },
       { part: "the bucket", how: restartBucket },
@@ -110,9 +111,9 @@ describe("a batch whose lines are under way", () => {
       { part: "the objects", how: async () => await kill("workerd"), callsAgain: true, losesRows: true },
     ].map((fault, at) => ({ ...fault, seed: SEED + at })),
   )("loses and doubles no line, and gives its slots back: $part, seed $seed", async ({ how, seed, ...after }) => {
-    const { callsAgain = false, losesRows = false } = after;
+    const { callsAgain = false, losesRows = false, says = "" } = after;
     const moments = (fc.sample(MOMENTS, { seed, numRuns: 1 })[0] ?? []).toSorted((one, other) => one - other);
-    const minted = await gateway.mint(upstream.url, "delay=250", { max_in_flight: SLOTS });
+    const minted = await gateway.mint(upstream.url, `delay=250,${says}`, { max_in_flight: SLOTS });
     const { id } = await startBatch(minted);
     for (const calls of moments) {
       await waitFor(

@@ -160,6 +160,13 @@ describe.each([
       // it may get the slot of a stream that ends, just before it ends too
       refused: { ...stopped, output_tokens: 0, cost_usd: 0 },
     });
+    const { id } = streams.tenant;
+    // Reserved amounts that nothing reported would stay until the ledger is asked, for minutes.
+    expect(await again.gateway.must("GET", `/tenants/${id}/budget/usage`)).toMatchObject({
+      used_tokens: row.total_tokens,
+      reserved_tokens: 0,
+      reserved_cost_usd: 0,
+    });
     expect(row.output_tokens).toBeGreaterThan(5);
     expect(row.output_tokens).toBeLessThanOrEqual(seen + 1);
     await again.stack.end("SIGTERM");

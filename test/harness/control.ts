@@ -25,7 +25,7 @@ import { Resync } from "../../control/publish/resync.ts";
 import { AnalyticsStore } from "../../control/usage/analytics/store.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
-import { importSealKey } from "../../shared/crypto/seal.ts";
+import { CAPTURE_PURPOSE, importSealKey } from "../../shared/crypto/seal.ts";
 import { setCapacitySchema } from "../../shared/schema/load.ts";
 import type { ListedPrice } from "../../shared/schema/price-list.ts";
 import type { Recipe } from "../../shared/schema/recipe.ts";
@@ -161,6 +161,7 @@ export async function startControl(options: ControlOptions = {}) {
     analytics,
     cells,
     store,
+    captureKey: encryptionKey === null ? undefined : await importSealKey(encryptionKey, oldKeys, CAPTURE_PURPOSE),
     filesBucket: options.filesBucket ?? null,
     resync,
     fill,

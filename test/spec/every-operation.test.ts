@@ -26,6 +26,7 @@ const MEBIBYTE = 1024 * 1024;
  */
 const MAY_BE_REFUSED: Readonly<Record<string, string>> = {
   "get /api/v1/usage/logs/{request_id}": "not_found",
+  "get /api/v1/usage/logs/{request_id}/capture": "not_found",
   // the model of the example is not there
   "post /api/v1/benchmarks": "validation_failed",
   "get /api/v1/benchmarks/{id}": "not_found",

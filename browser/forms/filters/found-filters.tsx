@@ -55,6 +55,24 @@ export function TenantFilter({ chosen, onChoose, error }: ChooseProps & { readon
   );
 }
 
+/** The tenant by its name, also as long as its id alone is known. */
+export function TenantByIdFilter({
+  tenantId,
+  onChoose,
+}: Pick<ChooseProps, "onChoose"> & { readonly tenantId: string | undefined }) {
+  const path = { id: tenantId ?? "" };
+  const tenant = useQuery(
+    read("/api/v1/tenants/{id}", { params: { path } }, { enabled: tenantId !== undefined, keepsOld: false }),
+  );
+  return (
+    <TenantFilter
+      chosen={tenantId === undefined ? undefined : (tenant.data?.name ?? tenantId)}
+      onChoose={onChoose}
+      error={failureOf(tenant.error)}
+    />
+  );
+}
+
 export function ModelFilter({ chosen, onChoose }: ChooseProps) {
   const { onType, query, init } = useSearch();
   const found = useQuery(read("/api/v1/models", { params: { query } }, init));

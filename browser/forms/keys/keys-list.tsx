@@ -73,11 +73,6 @@ export function KeysList({
   const used = useLastUses(tenantId);
   const columns = useMemo(() => columnsOf(tenantId === null, used), [tenantId, used]);
   const view = useListView({ rows: keys.data, columns, prefix });
-  const create = (
-    <Button writes tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
-      {text("create")}
-    </Button>
-  );
   const isNarrowed = isFiltered || search.q !== undefined || search.disabled !== undefined;
   return (
     <Stack>
@@ -100,13 +95,20 @@ export function KeysList({
           ]}
         />
         {filters}
-        {view.choice}
-        <CsvLink path="/api/v1/keys" query={query} />
-        {create}
       </Row>
       <ListTable
         state={keys}
         view={view}
+        actions={
+          <>
+            {view.choice}
+            <CsvLink path="/api/v1/keys" query={query} />
+            <Button writes tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
+              {text("create")}
+            </Button>
+          </>
+        }
+        title={text("list")}
         failed={text("failed")}
         label={text("list")}
         rowKey={({ id }) => id}

@@ -4,6 +4,7 @@ import { commonText } from "../../messages/common.ts";
 import { listTexts } from "../../messages/en/list.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
+import { storeFile } from "../../ui/store-file.ts";
 import { type CsvColumn, shownCsv } from "./shown-csv.ts";
 
 const text = texts("list", listTexts);
@@ -19,14 +20,7 @@ interface ShownCsvButtonProps<T> {
 
 /** A button that stores the rows as they are shown when it is pressed. */
 export function ShownCsvButton<T>({ file, label, columns, rows }: ShownCsvButtonProps<T>) {
-  const store = (): void => {
-    const address = URL.createObjectURL(new Blob([shownCsv(columns, rows)], { type: CSV_TYPE }));
-    const link = document.createElement("a");
-    link.href = address;
-    link.download = `${file}.csv`;
-    link.click();
-    URL.revokeObjectURL(address);
-  };
+  const store = (): void => storeFile(`${file}.csv`, new Blob([shownCsv(columns, rows)], { type: CSV_TYPE }));
   return (
     <Button
       icon={<Download size={14} aria-hidden />}

@@ -1,5 +1,4 @@
 /** Making a new record: its fields, judged by the schema that the server uses, and nothing typed is lost when it fails. */
-import "./no-code-from-texts.ts";
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import type * as z from "zod";
 import { ApiError } from "../../data/api-error.ts";

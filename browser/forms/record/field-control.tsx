@@ -90,7 +90,10 @@ function FieldControl({ spec, typed, error, onType, zone, offered }: FieldContro
           {...shared}
           value={value}
           onChange={(event) => onType(event.target.value)}
-          choices={(isNullable ? ["", ...choices] : choices).map((one) => ({ value: one, label: choiceLabel(one) }))}
+          choices={(isNullable ? ["", ...choices] : choices).map((one) => ({
+            value: one,
+            label: one === "" && spec.none !== undefined ? spec.none : choiceLabel(one),
+          }))}
         />
       );
     case "choices": {

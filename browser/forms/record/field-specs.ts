@@ -30,6 +30,8 @@ export interface FieldSpec {
   readonly choices: readonly string[];
   /** What is said below it here, in place of what is said of every field of this name. */
   readonly hint?: string;
+  /** What the choice of none is called here. */
+  readonly none?: string;
   /** Of a secret: the field of the record that says whether one is stored. */
   readonly setField?: string;
 }

@@ -3,7 +3,6 @@
  * lost when saving fails, and what somebody else has saved meanwhile is shown before it is overwritten
  * (docs/rules/console.md#forms).
  */
-import "./no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type * as z from "zod";

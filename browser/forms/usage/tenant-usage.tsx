@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
-import { useIsLate } from "../../time/use-is-late.ts";
+import { isRead, useIsLate } from "../../time/use-is-late.ts";
 import { formatCount } from "../../ui/format.ts";
 import { Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
@@ -12,7 +12,7 @@ import { type ListColumn, useListView } from "../list/use-list-view.tsx";
 import { Cost } from "./cost.tsx";
 import { reportFigures } from "./report-figures.ts";
 import { rowName } from "./row-name.ts";
-import { isRead, UsageCsv, type UsageQuery, UsageView, useUsage } from "./usage-view.tsx";
+import { UsageCsv, type UsageQuery, UsageView, useUsage } from "./usage-view.tsx";
 
 const text = texts("usage", usageTexts);
 

@@ -10,7 +10,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatDay } from "../../time/instants.ts";
 import { periodBounds, periodFrom } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { useIsLate } from "../../time/use-is-late.ts";
+import { isRead, useIsLate } from "../../time/use-is-late.ts";
 import { ZoneProvider } from "../../time/zone-context.tsx";
 import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { formatCount, formatShortCount } from "../../ui/format.ts";
@@ -89,11 +89,6 @@ export function useUsage(query: UsageQuery, group: Group) {
   return useQuery(
     read(DAILY, { params: { query: { ...query, group_by: group } } }, { everyMs: EVERY_MS, keepsOld: false }),
   );
-}
-
-/** Whether a read has ended: what stands below it is shown then, so that nothing moves under a reader's eyes. */
-export function isRead({ data, error }: { readonly data: unknown; readonly error: unknown }): boolean {
-  return data !== undefined || error !== null;
 }
 
 /** The same figures as a file. */

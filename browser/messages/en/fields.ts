@@ -22,6 +22,9 @@ export const fieldTexts = {
   synthetic_hint: "Marks benchmark or test traffic, which is left out of usage figures.",
   tracing_enabled: "Tracing",
   tracing_enabled_hint: "Stores timing spans of its requests, without prompts or responses.",
+  capture_until: "Capture bodies until",
+  capture_until_hint:
+    "Keeps requests and responses, sealed, for 24 hours. At most 24 hours ahead. Empty: off, and everything captured is deleted.",
   active_from: "Access starts",
   active_until: "Access ends",
   weekly_windows: "Weekly access windows",

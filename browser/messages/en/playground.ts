@@ -61,6 +61,7 @@ export const playgroundTexts = {
   wrongWhole: "must be a whole number from {min} to {max}",
   wrongTools: "must be a JSON list of tools, each with a function that has a name",
   wrongSchema: "must be a JSON object",
+  replayLeftOut: "The playground has no field for these, so they are left out: {names}",
   settingsWrong: "A setting is invalid. Fix it, then send again.",
   you: "You",
   edit: "Edit",

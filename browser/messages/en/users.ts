@@ -41,6 +41,7 @@ export const usersTexts = {
   removeGrant: "Remove",
   removeGrantOf: "Remove the role of group {group}",
   tenants: "Tenants",
+  inviteTenants: "Tenants (required for the roles User and Viewer)",
   allTenants: "All",
   tenantsCount: "{count, plural, one {# tenant} other {# tenants}}",
   moreTenants: "+{count}",

@@ -1,5 +1,6 @@
 /** What is wrong now, and what to do about each. */
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { explainAlert } from "../../explain/explain-alert.ts";
@@ -30,7 +31,11 @@ export function ActiveTab({
   readonly onOpen: (key: string) => void;
 }) {
   const overview = useQuery(read("/api/v1/alerts", {}, { everyMs: EVERY_MS }));
-  const view = useListView({ rows: overview.data?.firing, columns: COLUMNS });
+  const hasMarks = overview.data?.firing.some(
+    ({ acknowledged_by: who, muted_until: until }) => who !== null || until !== null,
+  );
+  const columns = useMemo(() => (hasMarks === true ? COLUMNS : COLUMNS.filter(({ id }) => id !== "mark")), [hasMarks]);
+  const view = useListView({ rows: overview.data?.firing, columns });
   const firing = new Set(overview.data?.firing.map(({ key }) => key));
   const muted = overview.data?.muted.filter(({ key }) => !firing.has(key)) ?? [];
   return (

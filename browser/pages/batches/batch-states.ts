@@ -25,6 +25,6 @@ export function doneShare({
   return total === 0 ? null : (completed + failed) / total;
 }
 
-/** Whether an admin can still cancel it. */
+/** Whether it can still be cancelled. */
 export const canCancel = ({ status }: Pick<Batch, "status">): boolean =>
   status === "validating" || status === "in_progress";

@@ -1,6 +1,9 @@
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { useState } from "react";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
+import { callAsTenant } from "../../data/relay.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
 import { ListTable } from "../../forms/list/list-table.tsx";
@@ -17,8 +20,11 @@ import { SelectField } from "../../ui/fields.tsx";
 import { formatCount, formatShare } from "../../ui/format.ts";
 import { Filters, PageHead, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
+import { BatchResults } from "./batch-results.tsx";
 import { BATCH_TONES, canCancel, doneShare } from "./batch-states.ts";
+import classes from "./batches.module.css";
 import { BATCH_STATUSES } from "./batches-search.ts";
+import { CreateBatch } from "./create-batch.tsx";
 
 const text = texts("batches", batchesTexts);
 const pageText = texts("pages", pageTexts);
@@ -41,10 +47,23 @@ export function BatchesPage() {
   const view = useListView({ rows: batches.data, columns: isAdmin ? COLUMNS : USER_COLUMNS });
   const change = (changed: Parameters<typeof changedSearch<typeof search>>[1]): void =>
     void navigate({ search: (before) => changedSearch(before, changed), replace: true });
+  const [isCreating, setCreating] = useState(false);
   const isFiltered = search.q !== undefined || search.status !== undefined;
   return (
     <Stack>
-      <PageHead title={pageText("batches")} question={pageText("batchesQuestion")} actions={view.choice} />
+      <PageHead
+        title={pageText("batches")}
+        question={pageText("batchesQuestion")}
+        actions={
+          <>
+            {view.choice}
+            <Button writes tone="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setCreating(true)}>
+              {text("create")}
+            </Button>
+          </>
+        }
+      />
+      {isCreating && <CreateBatch onClose={() => setCreating(false)} />}
       <Filters>
         <SearchField
           label={text("filter")}
@@ -99,20 +118,20 @@ const COLUMNS: readonly ListColumn<Batch>[] = [
   {
     id: "state",
     head: text("state"),
-    cell: ({ status, errors }) => (
-      <span title={errors[0]?.message}>
-        <Badge tone={BATCH_TONES[status]}>{text(status)}</Badge>
-      </span>
-    ),
+    cell: ({ status }) => <Badge tone={BATCH_TONES[status]}>{text(status)}</Badge>,
   },
   { id: "progress", head: text("progress"), cell: (batch) => <Progress batch={batch} /> },
   { id: "failed", head: text("failedLines"), cell: ({ lines_failed }) => formatCount(lines_failed) },
+  {
+    id: "results",
+    head: text("results"),
+    cell: (batch) => (canCancel(batch) ? <Cancel batch={batch} /> : <BatchResults batch={batch} />),
+  },
   { id: "created", head: text("created"), cell: ({ created_at }) => <Age at={created_at} /> },
   { id: "expires", head: text("expires"), isExtra: true, cell: ({ expires_at }) => <Age at={expires_at} /> },
-  { id: "ended", head: text("ended"), cell: ({ ended_at }) => <Age at={ended_at} /> },
-  { id: "cancel", head: "", name: text("cancelAction"), cell: (batch) => canCancel(batch) && <Cancel batch={batch} /> },
+  { id: "ended", head: text("ended"), isExtra: true, cell: ({ ended_at }) => <Age at={ended_at} /> },
 ];
-const USER_COLUMNS = COLUMNS.filter(({ id }) => id !== "tenant" && id !== "cancel");
+const USER_COLUMNS = COLUMNS.filter(({ id }) => id !== "tenant");
 
 function Progress({ batch }: { readonly batch: Batch }) {
   const share = doneShare(batch);
@@ -120,14 +139,18 @@ function Progress({ batch }: { readonly batch: Batch }) {
   const done = formatCount(batch.lines_completed + batch.lines_failed);
   return (
     <span title={text("progressOf", { done, total: formatCount(batch.lines_total) })}>
-      <progress value={share} aria-label={text("progress")} /> {formatShare(share)}
+      <progress className={classes["progress"]} value={share} aria-label={text("progress")} /> {formatShare(share)}
     </span>
   );
 }
 
-function Cancel({ batch: { id, batch_id } }: { readonly batch: Batch }) {
+function Cancel({ batch: { id, batch_id, tenant_id } }: { readonly batch: Batch }) {
+  const { role } = useCurrentUser();
   const write = useAnnouncedWrite<null>({
-    send: async () => await api.POST("/api/v1/batches/{id}/cancel", { params: { path: { id } } }),
+    send: async () =>
+      role === "admin"
+        ? await api.POST("/api/v1/batches/{id}/cancel", { params: { path: { id } } })
+        : { response: await callAsTenant(tenant_id, `/batches/${batch_id}/cancel`, { method: "POST" }) },
     touches: ["/api/v1/batches"],
     done: () => text("cancelDone", { id: batch_id }),
     failed: () => text("cancelFailed", { id: batch_id }),

@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { putManagedModelSchema } from "../../../shared/schema/managed-model.ts";

@@ -1,5 +1,4 @@
 /** A recipe as a form has it: its own fields and those of its body beside one another. Blank fields are not part of it. */
-import "../../forms/record/no-code-from-texts.ts";
 import * as z from "zod";
 import { RECIPE_FIELDS } from "../../../shared/fields/recipe-fields.ts";
 import { recipeBodySchema } from "../../../shared/schema/managed-model.ts";

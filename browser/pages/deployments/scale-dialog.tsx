@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { type FormEvent, useState } from "react";
 import { recipeBodySchema } from "../../../shared/schema/managed-model.ts";
 import type { Records } from "../../data/api.ts";

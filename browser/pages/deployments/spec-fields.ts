@@ -1,5 +1,4 @@
 /** Which controls a spec has, from the table of its fields, in the order in which one thinks of them. Pure. */
-import "../../forms/record/no-code-from-texts.ts";
 import { MANAGED_MODEL_FIELDS } from "../../../shared/fields/managed-model-fields.ts";
 import { recipeBodySchema } from "../../../shared/schema/managed-model.ts";
 import { fieldSpecs } from "../../forms/record/field-specs.ts";

@@ -47,13 +47,18 @@ export function SpecsList() {
             ...SPEC_STATES.map((value) => ({ value, label: text(`state_${value}`) })),
           ]}
         />
-        {view.choice}
-        <CsvLink path="/api/v1/managed" title={text("specsCsv")} />
       </Row>
       <ListTable
         state={specs}
         view={view}
+        actions={
+          <>
+            {view.choice}
+            <CsvLink path="/api/v1/managed" title={text("specsCsv")} />
+          </>
+        }
         failed={text("listFailed")}
+        title={text("models")}
         label={text("models")}
         rowKey={({ model_id }) => model_id}
         onOpen={({ model_id }) => void navigate({ to: "/deployments/$modelId", params: { modelId: model_id } })}

@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { type FormEvent, type ReactNode, useState } from "react";
 import type * as z from "zod";
 import { useMeanwhile } from "../../forms/record/use-meanwhile.ts";

@@ -10,6 +10,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatInstant, formatShortDay, formatTimeOfDay } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Badge, type Tone } from "../../ui/badge.tsx";
+import { classNames } from "../../ui/class-names.ts";
 import { formatCount, formatMs, formatText } from "../../ui/format.ts";
 import type { Column } from "../../ui/table.tsx";
 import classes from "./logs-page.module.css";
@@ -46,7 +47,7 @@ const COLUMNS = [
   { id: "time", name: text("columnTime"), cell: (row) => <EndTime at={row.ts_ms} /> },
   { id: "tenant", name: text("tenant"), isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
   { id: "key", name: text("key"), cell: (row) => <Name of={keyName(row)} /> },
-  { id: "model", name: text("model"), cell: (row) => <Name of={row.model} /> },
+  { id: "model", name: text("model"), cell: (row) => <Name of={row.model} isLong /> },
   { id: "type", name: text("type"), isExtra: true, cell: (row) => typeWords(row) },
   { id: "status", name: text("status"), cell: (row) => <Status status={row.status_code} /> },
   {
@@ -150,10 +151,10 @@ export function tableColumns(columns: readonly LogColumn[]): readonly Column<See
 }
 
 /** A text from outside, in one line, cut off where it is too long; its direction does not reach what is beside it. */
-export function Name({ of }: { readonly of: string | undefined }) {
+export function Name({ of, isLong = false }: { readonly of: string | undefined; readonly isLong?: boolean }) {
   const shown = formatText(of === undefined ? of : oneLine(of));
   return (
-    <bdi className={classes["name"]} title={shown}>
+    <bdi className={classNames(classes["name"], isLong && classes["long"])} title={shown}>
       {shown}
     </bdi>
   );

@@ -44,6 +44,8 @@ interface FiltersProps {
 export function LogFilters({ search, role, tenantName, onChange }: FiltersProps) {
   const { zone } = useZone();
   const [edited, setEdited] = useState<FilterName | null>(null);
+  const [isRoomy] = useState(() => matchMedia("(min-width: 861px)").matches);
+  const [isOpen, setOpen] = useState(isRoomy);
   const set = filtersOf(search, role);
   const window = windowOfSearch(search);
   const keyName = useKeyName(set.key_id);
@@ -58,23 +60,30 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
   };
   return (
     <search className={classes["filters"]} aria-label={text("filters")}>
-      <div className={classes["fields"]}>
-        <DraftField
-          label={logText("requestId")}
-          placeholder={logText("requestIdHint")}
-          value={search.request_id}
-          isFirst
-          onDone={(request_id) => onChange({ request_id: request_id?.toLowerCase() })}
-        />
-        <PeriodFilter
-          period={periodOf(search)}
-          kinds={PERIODS}
-          onPeriod={(period) => onChange({ period, from_ms: undefined, to_ms: undefined })}
-          onZone={(chosen) => onChange({ zone: chosen })}
-        />
-        <ViewsButton search={search} />
-      </div>
+      {isOpen && (
+        <div className={classes["fields"]}>
+          <DraftField
+            label={logText("requestId")}
+            placeholder={logText("requestIdHint")}
+            value={search.request_id}
+            isFirst
+            onDone={(request_id) => onChange({ request_id: request_id?.toLowerCase() })}
+          />
+          <PeriodFilter
+            period={periodOf(search)}
+            kinds={PERIODS}
+            onPeriod={(period) => onChange({ period, from_ms: undefined, to_ms: undefined })}
+            onZone={(chosen) => onChange({ zone: chosen })}
+          />
+          <ViewsButton search={search} />
+        </div>
+      )}
       <Row>
+        {!isRoomy && (
+          <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {text("filters")}
+          </Button>
+        )}
         {(names.length > 0 || window !== null) && (
           <ul className={classes["chips"]} aria-label={text("activeFilters")}>
             {window !== null && (

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import type { UsageLogDetail } from "../../../shared/schema/usage-reads.ts";
 import { oneLine } from "../../../shared/text/printable.ts";
 import { Waterfall } from "../../charts/waterfall.tsx";
+import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { type ExplainedRow, explainRequest } from "../../explain/explain-request.ts";
 import { RowCost } from "../../forms/usage/cost.tsx";
@@ -11,17 +12,22 @@ import { TargetLink } from "../../links/target-link.tsx";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant } from "../../time/instants.ts";
+import { serverNowMs } from "../../time/server-time.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Code, CopyButton } from "../../ui/copy.tsx";
 import { formatCount, formatText, formatUsd } from "../../ui/format.ts";
 import { Facts } from "../../ui/layout.tsx";
 import { Empty, Failure, Notice } from "../../ui/states.tsx";
 import { requestCall } from "./api-calls.ts";
+import { CapturedRequest } from "./captured-request.tsx";
 import { columnFacts, keyName, Name, type SeenLog } from "./log-columns.tsx";
 import classes from "./logs-page.module.css";
 import { ADMISSION_TEXTS, CACHE_TEXTS } from "./logs-search.ts";
 
 const text = texts("logs", logsTexts);
+
+/** A capture is not kept longer. */
+const CAPTURED_MS = 24 * 60 * 60 * 1000;
 
 /** A row that has what a sentence and a waterfall need; a tenant's user gets all of that. */
 type DetailRow = SeenLog & Partial<UsageLogDetail>;
@@ -53,6 +59,7 @@ export function RequestTitle(props: DetailProps) {
 export function RequestDetail(props: DetailProps) {
   const { found, isWhole, row } = useRequest(props);
   const { role, requestId } = props;
+  const user = useCurrentUser();
   if (found.error?.status === 404 && props.listed === undefined)
     return <Empty title={text("requestGoneTitle")}>{text("requestGone")}</Empty>;
   if (row === undefined)
@@ -96,6 +103,11 @@ export function RequestDetail(props: DetailProps) {
       <Part title={text("facts")}>
         <RequestFacts row={row} role={role} />
       </Part>
+      {user.role === "admin" && row.tenant_id !== undefined && serverNowMs() - row.ts_ms < CAPTURED_MS && (
+        <Part title={text("captured")}>
+          <CapturedRequest requestId={requestId} tenantId={row.tenant_id} />
+        </Part>
+      )}
       {role === "admin" && (
         <Part title={text("apiCall")}>
           <Code text={requestCall(requestId)} label={text("copy")} doneLabel={text("copied")} />

@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { autotuneSchema } from "../../../shared/schema/autotune.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";

@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import * as z from "zod";
 import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";

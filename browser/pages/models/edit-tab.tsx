@@ -1,5 +1,4 @@
 /** All of a model in one form, which is saved at once and sends only the fields that were changed. */
-import "../../forms/record/no-code-from-texts.ts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { FALLBACK_REASONS, MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
 import { BOONS, patchModelSchema } from "../../../shared/schema/model.ts";

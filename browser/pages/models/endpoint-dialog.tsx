@@ -1,8 +1,9 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
+import * as z from "zod";
 import { ENDPOINT_FIELDS } from "../../../shared/fields/endpoint-fields.ts";
 import { createModelEndpointSchema, updateModelEndpointSchema } from "../../../shared/schema/model-endpoint.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
+import { fieldsOf, textOf } from "../../data/untyped.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import type { FieldValues } from "../../forms/record/drafts.ts";
@@ -24,17 +25,25 @@ const NAMES = ["name", "api_base", "auth_scheme", "weight", "priority", "enabled
 /** What is said of the model's own fields of these names is not so of an endpoint's. */
 const HINTS: Readonly<Record<string, string>> = {
   api_base: text("endpointBaseHint"),
-  auth_scheme: text("endpointSchemeHint"),
   weight: text("endpointWeightHint"),
 };
 const specsOf = (names: readonly (keyof typeof ENDPOINT_FIELDS)[]): readonly FieldSpec[] =>
   fieldSpecs(names, ENDPOINT_FIELDS).map((spec) => {
     const hint = HINTS[spec.name];
-    return hint === undefined ? spec : { ...spec, hint };
+    const own = spec.name === "auth_scheme" ? { none: text("endpointSchemeNone") } : {};
+    return { ...spec, ...own, ...(hint === undefined ? {} : { hint }) };
   });
 const EDIT_SPECS = specsOf(NAMES);
 /** A blank key is the model's. */
-const CREATE_SPECS = specsOf(["name", "api_base", "api_key", ...NAMES.slice(2)]);
+const CREATE_SPECS = specsOf(["name", "api_base", "api_key", ...NAMES.slice(2)]).map((spec) =>
+  spec.name === "name" ? { ...spec, hint: text("endpointNameHint") } : spec,
+);
+const CREATE_SCHEMA = z.preprocess((body) => {
+  const { name, api_base } = fieldsOf(body);
+  return textOf(name)?.trim() === ""
+    ? { ...fieldsOf(body), name: URL.parse(textOf(api_base) ?? "")?.host ?? "" }
+    : body;
+}, createModelEndpointSchema);
 
 interface EndpointDialogProps {
   readonly model: Records["Model"];
@@ -75,7 +84,7 @@ function CreateEndpoint({
   return (
     <CreateForm
       specs={CREATE_SPECS}
-      schema={createModelEndpointSchema}
+      schema={CREATE_SCHEMA}
       initial={{ weight: 100, priority: 100, enabled: true }}
       zone="UTC"
       submitLabel={text("endpointAdd")}

@@ -60,7 +60,8 @@ const PARTS: Readonly<Record<ModelTab, ComponentType<ModelTabProps>>> = {
   history: lazy(LOADS.history),
   edit: lazy(LOADS.edit),
 };
-const ModelActions = lazy(async () => ({ default: (await import("./model-actions.tsx")).ModelActions }));
+const loadActions = async () => ({ default: (await import("./model-actions.tsx")).ModelActions });
+const ModelActions = lazy(loadActions);
 
 /** One model, by its id; the name of a model leads to it too. It opens on what it does, and is edited in one form. */
 export function ModelPage() {
@@ -102,7 +103,7 @@ function ModelOfId({ modelId }: { readonly modelId: string }) {
   const model = useQuery(read("/api/v1/models/{id}", { params: { path: { id: modelId } } }, { everyMs: EVERY_MS }));
   const tab = tabOf(route.useSearch());
   useEffect(() => {
-    LOADS[tab]().catch(() => undefined); // a failure is told where the part is shown
+    for (const load of [loadActions, LOADS[tab]]) load().catch(() => undefined); // a failure is told where the part is shown
   }, [tab]);
   // Asked for while the part that shows them is still being loaded.
   useQuery(endpointsRead(modelId, tab === "connection"));
@@ -114,7 +115,9 @@ function ModelOfId({ modelId }: { readonly modelId: string }) {
       {(one) => (
         <Stack>
           {isGone && <Notice tone="bad">{text("goneNow")}</Notice>}
-          <ModelParts key={one.id} model={one} />
+          <Suspense fallback={null}>
+            <ModelParts key={one.id} model={one} />
+          </Suspense>
         </Stack>
       )}
     </Loaded>
@@ -149,9 +152,7 @@ function ModelParts({ model }: ModelTabProps) {
                 {text("edit")}
               </Button>
             )}
-            <Suspense fallback={null}>
-              <ModelActions model={model} />
-            </Suspense>
+            <ModelActions model={model} />
           </>
         }
       />

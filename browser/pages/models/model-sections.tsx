@@ -81,7 +81,9 @@ export function flatModel(model: Records["Model"]) {
 export function ModelFacts({ section, model }: ModelTabProps & { readonly section: keyof typeof MODEL_SECTIONS }) {
   const { zone } = useZone();
   const values: Readonly<Record<string, unknown>> = flatModel(model);
-  return (
-    <Facts facts={MODEL_SECTIONS[section].map((name) => [fieldLabel(name), factText(name, values[name], zone)])} />
-  );
+  // A price that is not set is that of its side: input or output.
+  const names = MODEL_SECTIONS[section].filter((name, at) => section !== "prices" || at < 2 || !isUnset(values[name]));
+  return <Facts facts={names.map((name) => [fieldLabel(name), factText(name, values[name], zone)])} />;
 }
+
+const isUnset = (price: unknown): boolean => price === null || price === 0;

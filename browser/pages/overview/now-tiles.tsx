@@ -24,7 +24,7 @@ export function NowTiles() {
   const readAtMs = serverTimeOf(stats.dataUpdatedAt);
   const cells = stats.data?.cells ?? (stats.data === undefined ? [] : [{ ...stats.data, last_seen_ms: readAtMs }]);
   const load = loadOfAll(cellRows(cells, attention.data ?? [], readAtMs));
-  const downCount = attention.data?.filter(({ kind }) => kind === "model_down").length;
+  const downCount = attention.data?.filter(({ kind }) => kind === "model_down" || kind === "no_replica").length;
   return (
     <section className={classes["section"]} aria-label={text("now")}>
       <div className={classes["sectionHead"]}>

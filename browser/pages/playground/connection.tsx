@@ -3,8 +3,8 @@ import { X } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
-import { read, retries } from "../../data/reads.ts";
-import { TenantFilter } from "../../forms/filters/found-filters.tsx";
+import { retries } from "../../data/reads.ts";
+import { TenantByIdFilter } from "../../forms/filters/found-filters.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
@@ -75,7 +75,7 @@ export function Connection({
           commit(typed);
         }}
       >
-        {role === "admin" && <CallAsTenant tenantId={tenantId} onTenant={onTenant} />}
+        {role === "admin" && <TenantByIdFilter tenantId={tenantId} onChoose={onTenant} />}
         <div className={classes["key"]}>
           <TextField
             label={text("key")}
@@ -128,24 +128,6 @@ export function Connection({
         />
       )}
     </Panel>
-  );
-}
-
-/** The tenant by its name, as long as it is known by its id alone. */
-function CallAsTenant({ tenantId, onTenant }: Pick<ConnectionProps, "tenantId" | "onTenant">) {
-  const tenant = useQuery(
-    read(
-      "/api/v1/tenants/{id}",
-      { params: { path: { id: tenantId ?? "" } } },
-      { enabled: tenantId !== undefined, keepsOld: false },
-    ),
-  );
-  return (
-    <TenantFilter
-      chosen={tenantId === undefined ? undefined : (tenant.data?.name ?? tenantId)}
-      onChoose={onTenant}
-      error={tenant.error === null ? undefined : `${tenant.error.message} (${tenant.error.code})`}
-    />
   );
 }
 

@@ -1,8 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { lazy, Suspense, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { readPrivate, writePrivate } from "../../data/private-storage.ts";
+import { takeReplay } from "../../data/replay.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { SESSION_KEY, type SessionUser } from "../../data/session.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -17,6 +18,7 @@ import { MessageField } from "./message-field.tsx";
 import { type Api, bodyFor } from "./messages-api.ts";
 import { playground, type Sending } from "./playground.ts";
 import classes from "./playground-page.module.css";
+import { replayed } from "./replayed.ts";
 import { apiOf, judgedSettings } from "./request-settings.ts";
 import type { CallAs } from "./send-chat.ts";
 import { SettingsPanel } from "./settings-panel.tsx";
@@ -40,6 +42,14 @@ export function PlaygroundPage() {
   const [key, setKey] = useState(() => readPrivate(userId));
   const [wrong, setWrong] = useState<string | null>(null);
   const [isCode, setCode] = useState(false);
+  useEffect(() => {
+    const replay = takeReplay();
+    if (replay === null) return;
+    const { leftOut, ...conversation } = replayed(replay);
+    playground.clear();
+    playground.set(conversation);
+    setWrong(leftOut.length === 0 ? null : text("replayLeftOut", { names: leftOut.join(", ") }));
+  }, []);
   const { members, errors } = judgedSettings(typed);
   const api = apiOf(typed);
   const system = typed.system ?? "";

@@ -14,7 +14,7 @@ import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { usableZone, zoneLabel } from "../../time/zones.ts";
-import { formatCount, formatText } from "../../ui/format.ts";
+import { formatCount } from "../../ui/format.ts";
 import { PageHead, Panel, Stack } from "../../ui/layout.tsx";
 import { Empty, Failure, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -90,11 +90,15 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
 }
 
 const LIMITS: readonly Column<LimitRow>[] = [
-  { id: "limit", head: text("limit"), isWide: true, cell: ({ name }) => name },
+  { id: "limit", head: text("limit"), cell: ({ name }) => name },
   { id: "allowed", head: text("allowed"), align: "right", cell: ({ allowed }) => allowed },
-  { id: "left", head: text("leftNow"), align: "right", cell: ({ left }) => left },
+  {
+    id: "left",
+    head: text("leftNow"),
+    align: "right",
+    cell: ({ left, now }) => (now === undefined ? left : `${left} (${now})`),
+  },
   { id: "resets", head: text("resets"), cell: ({ resets }) => resets },
-  { id: "now", head: text("now"), cell: ({ now }) => formatText(now) },
 ];
 
 function keyColumns(zone: string): readonly ListColumn<Key>[] {

@@ -12,7 +12,7 @@ import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatAge, instantOf } from "../../time/instants.ts";
+import { formatAge, formatInstant, instantOf } from "../../time/instants.ts";
 import { resetSentence } from "../../time/next-reset.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useIsLate } from "../../time/use-is-late.ts";
@@ -74,6 +74,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
   // Together, so that nothing moves under a reader's eyes.
   const isThere = [budget, keys, models, used].every(({ data, error }) => data !== undefined || error !== null);
   const shown = useIsLate() || isThere ? answer : undefined;
+  const capturedMs = instantOf(tenant.capture_until);
   return (
     <Loaded state={{ ...used, data: shown, error: null }} texts={STATE_TEXTS}>
       {() => (
@@ -82,6 +83,9 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
             <strong>{answer.sentence}</strong> {answer.advice}{" "}
             {answer.to !== null && <Link to={answer.to}>{text(answer.to === "/keys" ? "to_keys" : "to_models")}</Link>}
           </Notice>
+          {capturedMs !== null && capturedMs > nowMs && (
+            <Notice tone="warn">{text("captured", { end: formatInstant(zone, capturedMs) })}</Notice>
+          )}
           {failed !== undefined && failed.error !== null && (
             <Failure
               title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}

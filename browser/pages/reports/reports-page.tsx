@@ -19,6 +19,7 @@ import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatDay } from "../../time/instants.ts";
 import { useNow } from "../../time/use-clock.tsx";
+import { isRead, useIsLate } from "../../time/use-is-late.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { daysZoneLabel } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
@@ -100,6 +101,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
   const earlierSums = useDaily({ ...earlierDays, group_by: "day" }, isReady && before !== null);
   const earlier = useDaily({ ...grouped, ...earlierDays }, isReady && before !== null && by !== "day" && !needsTag);
   const months = useMonths(grouped, isReady && period.kind === "month" && !needsTag);
+  const isLate = useIsLate();
   const isFiltered = search.tenant_id !== undefined || search.key_id !== undefined || search.model !== undefined;
   return (
     <Stack>
@@ -198,7 +200,11 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
           )}
         </Loaded>
       )}
-      {isAdmin && tenantId === undefined && <BudgetsPanel />}
+      {isAdmin && tenantId === undefined && (
+        <Stack isHidden={!isLate && !needsTag && !(isRead(rows) && isRead(models))}>
+          <BudgetsPanel />
+        </Stack>
+      )}
     </Stack>
   );
 }

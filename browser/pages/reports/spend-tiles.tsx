@@ -35,9 +35,10 @@ interface SpendTilesProps {
 }
 
 export function SpendTiles({ totals, before, compared: { months, days, isMonth } }: SpendTilesProps) {
-  const noteOf = ({ figure, format }: Shown): string => {
+  // Said once, of the first tile.
+  const noteOf = ({ figure, format }: Shown, at: number): string => {
     const change = before === undefined ? null : changeOf(before[figure], totals[figure]);
-    if (change === null || before === undefined) return text("beforeUnknown");
+    if (change === null || before === undefined) return at === 0 && !isMonth ? text("beforeUnknown") : "";
     return text("before", { change: changeText(change), amount: format(before[figure]) });
   };
   const sums = SHOWN.filter(({ figure }) =>
@@ -50,8 +51,8 @@ export function SpendTiles({ totals, before, compared: { months, days, isMonth }
       )}
       {sums
         .filter(({ id }) => id !== "cost" || !isMonth)
-        .map((one) => (
-          <Tile key={one.id} label={text(one.id)} value={one.format(totals[one.figure])} note={noteOf(one)} />
+        .map((one, at) => (
+          <Tile key={one.id} label={text(one.id)} value={one.format(totals[one.figure])} note={noteOf(one, at)} />
         ))}
     </Grid>
   );
@@ -92,7 +93,7 @@ function MonthTiles({ costUsd, beforeUsd, months, days }: MonthTilesProps) {
             ? text("againstMonth", { change: changeText(ofMonth) })
             : months?.forecast_usd === null
               ? text("forecastUnknown")
-              : text("beforeUnknown")
+              : ""
         }
       />
       <Tile label={text("lastMonth")} value={<Usd usd={lastMonthUsd} />} note={text("lastMonthNote")} />

@@ -150,12 +150,12 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
               <>
                 <StatementRows rows={ofModels} by="model" of={`${tenant.id}-${month}`} />
                 <StatementRows rows={ofKeys} by="key" of={`${tenant.id}-${month}`} />
+                <p className={classes["notes"]}>{text("rounding")}</p>
               </>
             )}
           </Loaded>
         )}
       </Loaded>
-      <p className={classes["notes"]}>{text("rounding")}</p>
     </>
   );
 }

@@ -15,6 +15,7 @@ import { serviceTexts } from "../../messages/en/service.ts";
 import { texts } from "../../messages/texts.ts";
 import { instantOf } from "../../time/instants.ts";
 import { useNow } from "../../time/use-clock.tsx";
+import { isRead, useIsLate } from "../../time/use-is-late.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
@@ -90,6 +91,7 @@ function Service({ tenantId, tenantName, isAdmin, isReady, onChange }: ServicePr
     () => (changes.data ?? []).map(({ ts }) => instantOf(ts)).filter((atMs) => atMs !== null),
     [changes.data],
   );
+  const isLate = useIsLate();
   const isFiltered = (isAdmin && search.tenant_id !== undefined) || search.model !== undefined;
   return (
     <Stack>
@@ -158,14 +160,16 @@ function Service({ tenantId, tenantName, isAdmin, isReady, onChange }: ServicePr
           </>
         )}
       </Loaded>
-      <p>
-        {text("sourceTimes", { width: formatMs(window.widthMs) })}{" "}
-        {(by === "endpoint" || endpoint !== undefined) && text("sourceEndpoints")}
-      </p>
-      <Loaded state={rows} texts={STATE_TEXTS}>
-        {(found) => <Groups rows={found} by={by} />}
-      </Loaded>
-      {isAdmin && <ChangesPanel changes={changes} />}
+      <Stack isHidden={!isLate && !(isRead(overTime) && isRead(rows))}>
+        <p>
+          {text("sourceTimes", { width: formatMs(window.widthMs) })}{" "}
+          {(by === "endpoint" || endpoint !== undefined) && text("sourceEndpoints")}
+        </p>
+        <Loaded state={rows} texts={STATE_TEXTS}>
+          {(found) => <Groups rows={found} by={by} />}
+        </Loaded>
+        {isAdmin && <ChangesPanel changes={changes} />}
+      </Stack>
     </Stack>
   );
 }

@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { compressionPolicyBody, compressionPolicyPatch } from "../../../shared/schema/tenant-policy.ts";
 import { api, type Records } from "../../data/api.ts";

@@ -1,5 +1,4 @@
 /** All of a tenant in one form, which is saved at once and sends only the fields that were changed. */
-import "../../forms/record/no-code-from-texts.ts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { WeeklyWindow } from "../../../shared/access/access-window.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";

@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { useState } from "react";
 import { guardrailsPolicyBody } from "../../../shared/schema/tenant-policy.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";

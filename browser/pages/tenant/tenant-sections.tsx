@@ -20,6 +20,7 @@ export const TENANT_SECTIONS = {
     "weight",
     "fairshare_group",
     "tracing_enabled",
+    "capture_until",
     "synthetic",
   ],
   budget: [

@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useState } from "react";

@@ -1,4 +1,3 @@
-import "../../forms/record/no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";
 import { createInvitationSchema } from "../../../shared/schema/invitation.ts";
@@ -33,7 +32,7 @@ export function InviteDialog({ onClose, onInvited }: { readonly onClose: () => v
         controls={{
           tenant_ids: ({ typed, onType, error }) => (
             <TenantsField
-              label={text("tenants")}
+              label={text("inviteTenants")}
               chosen={(Array.isArray(typed) ? typed : []).map((id) => ({ tenant_id: String(id), role: "viewer" }))}
               onChange={(chosen) => onType(chosen.map(({ tenant_id }) => tenant_id))}
               hasRoles={false}

@@ -34,7 +34,7 @@ export function PeopleTab() {
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
   const open = (id: string | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { user_id: id }), replace: openId !== undefined });
-  const view = useListView({ rows: users.data, columns: useColumns(open) });
+  const view = useListView({ rows: users.data, columns: useColumns(open, users.data) });
   return (
     <Stack>
       <Row>
@@ -52,12 +52,17 @@ export function PeopleTab() {
             ...STATUSES.map((value) => ({ value, label: choiceLabel(value) })),
           ]}
         />
-        {view.choice}
-        <CsvLink path="/api/v1/users" query={filters} />
       </Row>
       <ListTable
         state={users}
         view={view}
+        actions={
+          <>
+            {view.choice}
+            <CsvLink path="/api/v1/users" query={filters} />
+          </>
+        }
+        title={text("people")}
         label={text("list")}
         rowKey={({ id }) => id}
         onOpen={({ id }) => open(id)}
@@ -99,7 +104,10 @@ function TenantsOf({ user }: { readonly user: ListedUser }) {
   );
 }
 
-function useColumns(open: (id: string) => void): readonly ListColumn<ListedUser>[] {
+function useColumns(
+  open: (id: string) => void,
+  users: readonly ListedUser[] | undefined,
+): readonly ListColumn<ListedUser>[] {
   const { id: ownId } = useCurrentUser();
   const columns = useMemo(
     (): readonly ListColumn<ListedUser>[] => [
@@ -158,6 +166,7 @@ function useColumns(open: (id: string) => void): readonly ListColumn<ListedUser>
     ],
     [ownId],
   );
+  if (users?.some(({ status }) => status === "pending") !== true) return columns;
   return [
     ...columns,
     {

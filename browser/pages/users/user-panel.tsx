@@ -1,5 +1,4 @@
 /** One user beside the list: approval, access, and everything that was done to the account. */
-import "../../forms/record/no-code-from-texts.ts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";

@@ -1,8 +1,8 @@
 /**
  * What the database knows of managed models that a person has to act on (docs/rules/attention.md): a provisioner that
- * cannot work, models whose replicas cannot be started, and replicas that were lost.
+ * cannot work, models whose replicas cannot be started or of which none is healthy, and replicas that were lost.
  */
-import { and, asc, eq, isNotNull, sql } from "drizzle-orm";
+import { and, asc, eq, gt, isNotNull, isNull, lte, or, sql } from "drizzle-orm";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import { managedModels, modelReplicas, provisionerState } from "../../db/schema/managed-models.ts";
 import { models } from "../../db/schema/models.ts";
@@ -12,10 +12,21 @@ import { heldFor } from "../../provisioner/jobsched/provisioner-watch.ts";
 
 /** As much as the whole list shows, of each kind. */
 const ROWS_MAX = 200;
+/** Of some replicas, the first to come into its state. */
+const SINCE = sql<string>`to_char(min(${modelReplicas.state_since}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** Nobody is called for a model that is off or being worked on. */
+export const inUse = (now: Date) =>
+  and(eq(models.enabled, true), or(isNull(models.health_maintenance_until), lte(models.health_maintenance_until, now)));
 
 /** The entries, in no particular order. Rejects when the database does not answer. */
 export async function provisionerAttention(ctx: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
-  return [...(await heldProvisioner(ctx, now)), ...(await failedModels(ctx)), ...(await lostReplicas(ctx))];
+  return [
+    ...(await heldProvisioner(ctx, now)),
+    ...(await failedModels(ctx)),
+    ...(await unservedModels(ctx, now)),
+    ...(await lostReplicas(ctx)),
+  ];
 }
 
 async function heldProvisioner({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
@@ -52,6 +63,35 @@ async function failedModels({ db }: VerbContext): Promise<readonly AttentionItem
   }));
 }
 
+/** Their replicas are on their way, or were lost. */
+async function unservedModels({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+  const rows = await db
+    .select({ id: models.id, name: models.model_name, wanted: managedModels.target_replicas, since: SINCE })
+    .from(modelReplicas)
+    .innerJoin(managedModels, eq(managedModels.model_id, modelReplicas.model_id))
+    .innerJoin(models, eq(models.id, managedModels.model_id))
+    .where(
+      and(
+        inUse(now),
+        eq(managedModels.enabled, true),
+        isNull(managedModels.provision_error),
+        gt(managedModels.target_replicas, 0),
+      ),
+    )
+    .groupBy(models.id, models.model_name, managedModels.target_replicas)
+    .having(sql`bool_and(${modelReplicas.state} <> 'healthy')`)
+    .orderBy(asc(models.model_name))
+    .limit(ROWS_MAX);
+  return rows.map(({ id, name, wanted, since }) => ({
+    kind: "no_replica",
+    entity_type: "model",
+    entity_id: id,
+    name,
+    detail: `0 of ${wanted} replicas are healthy`,
+    since,
+  }));
+}
+
 async function lostReplicas({ db }: VerbContext): Promise<readonly AttentionItem[]> {
   const rows = await db
     .select({
@@ -61,7 +101,7 @@ async function lostReplicas({ db }: VerbContext): Promise<readonly AttentionItem
       last: sql<
         string | null
       >`(array_agg(${modelReplicas.last_message} ORDER BY ${modelReplicas.state_since} DESC))[1]`,
-      since: sql<string>`to_char(min(${modelReplicas.state_since}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+      since: SINCE,
     })
     .from(modelReplicas)
     .innerJoin(models, eq(models.id, modelReplicas.model_id))

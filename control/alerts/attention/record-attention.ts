@@ -2,7 +2,7 @@
  * What the database knows that a person has to act on (docs/rules/attention.md): models and endpoints that are down, tenants
  * and keys whose access ends soon, people who wait for approval, changes that do not reach the data plane, settings without effect.
  */
-import { and, asc, count, eq, gt, isNull, lte, min, or } from "drizzle-orm";
+import { and, asc, count, eq, gt, lte, min } from "drizzle-orm";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import { assistantWarnings } from "../../../shared/schema/settings/assistant.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
@@ -13,7 +13,7 @@ import type { VerbContext } from "../../kernel/context.ts";
 import { assistantSetting } from "../../kernel/settings/definitions.ts";
 import { readSetting } from "../../kernel/settings/setting.ts";
 import { isKeyOfPeople } from "../../tenants/own-tenants.ts";
-import { provisionerAttention } from "./provisioner-attention.ts";
+import { inUse, provisionerAttention } from "./provisioner-attention.ts";
 
 /** As much as the whole list shows, of each kind. */
 const ROWS_MAX = 200;
@@ -34,10 +34,6 @@ export async function recordAttention(ctx: VerbContext): Promise<readonly Attent
     ...(await settingsWithoutEffect(ctx)),
   ];
 }
-
-/** Nobody is called for a model that is off or being worked on. */
-const inUse = (now: Date) =>
-  and(eq(models.enabled, true), or(isNull(models.health_maintenance_until), lte(models.health_maintenance_until, now)));
 
 async function downModels({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
   const rows = await db

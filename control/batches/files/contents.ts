@@ -44,7 +44,7 @@ export function fileOfObject(name: string): string | null {
 export async function* stagedPieces(
   bucket: Bucket | null,
   { id, last }: { readonly id: string; readonly last: number },
-  body: AsyncIterable<Uint8Array>,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<StagedPiece> {
   let n = last;
   for await (const piece of inPieces(body, bucket === null ? DATABASE_PIECE_BYTES : OBJECT_BYTES)) {
@@ -85,7 +85,10 @@ async function objectIn(bucket: Bucket | null, name: string): Promise<Buffer> {
   return Buffer.from(content);
 }
 
-async function* inPieces(body: AsyncIterable<Uint8Array>, pieceBytes: number): AsyncGenerator<Buffer> {
+async function* inPieces(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  pieceBytes: number,
+): AsyncGenerator<Buffer> {
   let held: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {

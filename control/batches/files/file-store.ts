@@ -2,7 +2,7 @@
  * Files of tenants, in pieces: none is ever held whole (docs/rules/batches.md#files). A file that was not completed is seen by
  * nobody.
  */
-import { and, desc, eq, inArray, lt, not, or, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, lt, not, or, sql } from "drizzle-orm";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { FilePurpose } from "../../../shared/schema/batch.ts";
@@ -10,7 +10,8 @@ import type { Database, Transaction } from "../../db/connect.ts";
 import { tenants } from "../../db/schema/tenancy.ts";
 import { fieldError } from "../../kernel/parse.ts";
 import { batches, type FileRow, filePieces, files } from "../tables.ts";
-import { type FileStore, insertPiece, type StagedPiece, stagedPieces } from "./contents.ts";
+import { type MovedAnswer, moveAnswer, sizeOfAnswer } from "./answers.ts";
+import { type FileStore, insertPiece, piecesOf, type StagedPiece, stagedPieces } from "./contents.ts";
 
 const NEWLINE = 10;
 /** An upload takes less: who stored it has died. */
@@ -70,31 +71,64 @@ async function* checkedUpload(body: AsyncIterable<Uint8Array>): AsyncGenerator<U
   if (bytes === 0) throw fieldError("file", "must not be empty");
 }
 
+/** Bytes, or the answer whose file has this id. */
+export type ResultPart = Uint8Array | { readonly answer: string };
+
 /** Pieces that are to be added to a file that the gateway makes. They may exceed the tenant's quota: results are never lost. */
 export async function stageResults(
   { db, bucket }: FileStore,
   id: string,
-  body: AsyncIterable<Uint8Array>,
-): Promise<readonly StagedPiece[]> {
+  body: AsyncIterable<ResultPart>,
+): Promise<readonly (StagedPiece | MovedAnswer)[]> {
   const [last] = await db
     .select({ n: filePieces.n })
     .from(filePieces)
     .where(eq(filePieces.file_id, id))
     .orderBy(desc(filePieces.n))
     .limit(1);
-  const pieces: StagedPiece[] = [];
-  for await (const piece of stagedPieces(bucket, { id, last: last?.n ?? -1 }, body)) pieces.push(piece);
+  const pieces: (StagedPiece | MovedAnswer)[] = [];
+  let n = last?.n ?? -1;
+  const stage = async (bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> => {
+    for await (const piece of stagedPieces(bucket, { id, last: n }, bytes)) {
+      pieces.push(piece);
+      n = piece.n;
+    }
+  };
+  if (bucket !== null) {
+    await stage(bytesOf(db, body));
+    return pieces;
+  }
+  let held: Uint8Array[] = [];
+  for await (const part of body) {
+    if (part instanceof Uint8Array) {
+      held.push(part);
+      continue;
+    }
+    await stage(held);
+    held = [];
+    const { pieces: count, length } = await sizeOfAnswer(db, part.answer);
+    pieces.push({ from: part.answer, n: n + 1, length });
+    n += count;
+  }
+  await stage(held);
   return pieces;
+}
+
+/** A bucket cannot move what the database has: it is read piece by piece. */
+async function* bytesOf(db: Database, body: AsyncIterable<ResultPart>): AsyncGenerator<Uint8Array> {
+  for await (const part of body)
+    if (part instanceof Uint8Array) yield part;
+    else yield* piecesOf({ db, bucket: null }, part.answer);
 }
 
 /** Adds pieces to a file, which is made if it is not there. */
 export async function addResults(
   tx: Transaction,
   { id, tenantId, purpose, filename }: NewFile & { readonly id: string },
-  pieces: readonly StagedPiece[],
+  pieces: readonly (StagedPiece | MovedAnswer)[],
 ): Promise<void> {
   await tx.insert(files).values({ id, tenant_id: tenantId, purpose, filename }).onConflictDoNothing();
-  for (const piece of pieces) await insertPiece(tx, id, piece);
+  for (const piece of pieces) await ("from" in piece ? moveAnswer(tx, id, piece) : insertPiece(tx, id, piece));
 }
 
 /**
@@ -108,7 +142,7 @@ export async function checkQuota(db: Database | Transaction, tenantId: string): 
   const [row] = await db
     .select({
       quota: tenants.files_bytes,
-      count: sql<number>`(SELECT count(*)::int FROM ${mine})`,
+      count: sql<number>`(SELECT count(*)::int FROM ${mine} AND f.answer_of IS NULL)`,
       used: sql<string>`(SELECT coalesce(sum(f.bytes), 0) FROM ${mine}) + ${ofOpenBatches}`,
     })
     .from(tenants)
@@ -189,7 +223,9 @@ export async function deleteOldFiles(db: Database, now: Date, before: Date | nul
       eq(files.complete, false),
       lt(files.created_at, new Date(now.getTime() - UPLOAD_MOST_MS)),
     ),
-    before === null ? undefined : lt(files.created_at, before),
+    before === null ? undefined : and(isNull(files.answer_of), lt(files.created_at, before)),
+    // of a process that died, or whose lines another one has taken over
+    sql`${files.answer_of} IN (SELECT id FROM ${batches} WHERE ended_at IS NOT NULL)`,
   );
   const some = db
     .select({ id: files.id })

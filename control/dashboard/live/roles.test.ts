@@ -80,7 +80,7 @@ describe("who can only read", () => {
     expect((await ann.get("/api/live/tenants")).status).toBe(200);
     expect(await codeOf(await ann.get("/api/live/backup/export"))).toBe("forbidden");
     const secret = liveRoutesOf(testing.control.app).filter(({ hasSecrets }) => hasSecrets);
-    expect(secret.map(({ path }) => path)).toEqual(["/backup/export"]);
+    expect(secret.map(({ path }) => path)).toEqual(["/usage/logs/{request_id}/capture", "/backup/export"]);
   });
 
   it.each<UserRole>(["auditor", "viewer"])(

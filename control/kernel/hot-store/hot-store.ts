@@ -85,6 +85,15 @@ export class HotStore {
     return hotKeys.length === 0 ? [] : await this.#answered(this.#redis.mget<(string | null)[]>(...hotKeys));
   }
 
+  /** The names of the fields of a hash. */
+  async hashFields(name: string): Promise<readonly string[]> {
+    return await this.#answered(this.#redis.hkeys(name));
+  }
+
+  async hashValue(name: string, field: string): Promise<string | null> {
+    return await this.#answered(this.#redis.hget<string>(name, field));
+  }
+
   /** Names in the index of models. */
   async indexedModels(): Promise<readonly string[]> {
     return await this.#answered(this.#redis.smembers<string[]>(storeKeys.modelsIndex));

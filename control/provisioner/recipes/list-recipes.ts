@@ -6,8 +6,7 @@ import { sql } from "drizzle-orm";
 import type { Recipe } from "../../../shared/schema/recipe.ts";
 import { recipes } from "../../db/schema/managed-models.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
-import { withDatabaseErrors } from "../../kernel/database-errors.ts";
-import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
+import { badCursor, parsePage, readPage } from "../../kernel/paging.ts";
 import { UUID } from "../../kernel/parse.ts";
 import { recipeRecord } from "./recipe-record.ts";
 
@@ -21,19 +20,24 @@ export async function listRecipes(
   query: unknown,
 ): Promise<Page<Recipe>> {
   const page = parsePage(query);
-  const after = page.after === null ? null : placeIn(page.after);
   const name = sql`${recipes.name} COLLATE "C"`;
-  const rows = await withDatabaseErrors(async () =>
-    db
-      .select()
-      .from(recipes)
-      .where(after === null ? undefined : sql`(${name}, ${recipes.id}) > (${after[0]}, ${after[1]}::uuid)`)
-      .orderBy(name, recipes.id)
-      .limit(page.limit + 1),
+  return await readPage(
+    page,
+    async (part) => {
+      const after = part.after === null ? null : placeIn(part.after);
+      const rows = await db
+        .select()
+        .from(recipes)
+        .where(after === null ? undefined : sql`(${name}, ${recipes.id}) > (${after[0]}, ${after[1]}::uuid)`)
+        .orderBy(name, recipes.id)
+        .limit(part.limit);
+      const others = builtin.filter((recipe) => after === null || compare(placeOf(recipe), after) > 0);
+      const merged = [...rows.map(recipeRecord), ...others].sort((a, b) => compare(placeOf(a), placeOf(b)));
+      return merged.slice(0, part.limit);
+    },
+    placeOf,
+    (recipe) => recipe,
   );
-  const others = builtin.filter((recipe) => after === null || compare(placeOf(recipe), after) > 0);
-  const merged = [...rows.map(recipeRecord), ...others].sort((a, b) => compare(placeOf(a), placeOf(b)));
-  return toPage(merged.slice(0, page.limit + 1), page, placeOf, (recipe) => recipe);
 }
 
 const placeOf = ({ name, id }: Recipe): Place => [name, id];

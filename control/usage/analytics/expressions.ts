@@ -4,9 +4,14 @@
  */
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { USD_DECIMALS } from "../../../shared/money/usd.ts";
+import { UPSTREAM_ERROR } from "../../../shared/schema/log-facets.ts";
 
 /** A stream that broke off keeps its status of 200. */
 const STREAM_ERROR = "upstream_stream_error" satisfies ErrorCode;
+
+/** The error code of rows of a table by which a log is filtered and counted. */
+export const loggedErrorCode = (table: string): string =>
+  `if(${table}.error_code = '' AND ${table}.status_code >= 400, '${UPSTREAM_ERROR}', ${table}.error_code)`;
 
 /** Condition of a successful row: status 2xx or 3xx. */
 export const OK = "u.status_code BETWEEN 200 AND 399";

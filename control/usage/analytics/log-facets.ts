@@ -4,7 +4,7 @@
  */
 import { FACETS, type Facet } from "../../../shared/schema/log-facets.ts";
 import type { UsageLogFilter } from "../../../shared/schema/usage.ts";
-import { COUNTED_OUTCOMES, OK } from "./expressions.ts";
+import { COUNTED_OUTCOMES, loggedErrorCode, OK } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { logFilter } from "./usage-logs.ts";
 import { windowOf } from "./usage-window.ts";
@@ -25,7 +25,7 @@ const VALUES = {
   model: "u.model",
   tenant_id: "toString(u.tenant_id)",
   key_id: "toString(u.key_id)",
-  error_code: "u.error_code",
+  error_code: loggedErrorCode("u"),
   request_type: "toString(u.request_type)",
 } as const;
 type Grouping = keyof typeof VALUES;
@@ -126,7 +126,10 @@ async function readPass(
 }
 
 /** What tells how a request ended. */
-const ENDED = ["status_code", "upstream_status", "attempts", "error_code"].map((name) => `u.${name} AS ${name}`);
+const ENDED = [
+  ...["status_code", "upstream_status", "attempts"].map((name) => `u.${name} AS ${name}`),
+  `${VALUES.error_code} AS error_code`,
+];
 
 /** Each as the filter `status` of the log takes it; a stream that broke off has succeeded and failed. */
 function statusesOf(rows: readonly Row[]): readonly { readonly value: string; readonly requests: number }[] {

@@ -5,7 +5,7 @@
 
 import type { UsageLogFilter, UsageLogsQuery } from "../../../shared/schema/usage.ts";
 import { USAGE_COLUMNS, type UsageRow } from "../../../shared/usage/usage-row.ts";
-import { outcomesOf, usd } from "./expressions.ts";
+import { loggedErrorCode, outcomesOf, usd } from "./expressions.ts";
 import { readNewestFirst, type TimeWindow } from "./newest-first.ts";
 import { CHOICE_SPAN, tracedAmong } from "./spans.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
@@ -94,7 +94,7 @@ export function logFilter(db: string, query: UsageLogFilter): LogFilter {
   add("r.session_id = {session:String}", "session", query.session_id);
   add("r.end_user = {end_user:String}", "end_user", query.end_user);
   add("has(splitByChar(',', r.tags), {tag:String})", "tag", query.tag);
-  add("r.error_code = {error:String}", "error", query.error_code);
+  add(`${loggedErrorCode("r")} = {error:String}`, "error", query.error_code);
   add("r.admission = {admission:String}", "admission", query.admission);
   add("r.cache_status = {cache:String}", "cache", query.cache_status);
   add("r.cell = {cell:String}", "cell", query.cell);

@@ -1,4 +1,4 @@
-/** What the platform says of a failed call to an object, by the flags that it sets on its errors. */
+/** The kinds of failed calls to an object, by the flags that the platform sets on its errors. */
 import { rootCause } from "../../../shared/text/root-cause.ts";
 
 /** Whether the caller may try again. */

@@ -1,8 +1,8 @@
 /**
  * Calls to the Cell object in the context of one request: sessions, rows that no session takes, and questions. A failed call is
- * tried once more on a fresh stub when that can help; when it fails again, the answer is 503 `scheduler unavailable`
- * (docs/rules/admission.md#unavailable). A row that its Cell cannot take goes to the Ledger directly, and is sent again
- * while the Ledger is unreachable too: the Ledger recognises a row by its request id.
+ * retried once on a fresh stub when that can help; when it fails again, the answer is 503 `scheduler unavailable`
+ * (docs/rules/admission.md#unavailable). A row that its Cell cannot take goes to the Ledger directly, and is sent again while
+ * the Ledger is unreachable too: the Ledger recognises a row by its request id.
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -124,8 +124,8 @@ export class CellAdmission {
   }
 
   /**
-   * The failure of a request whose Cell cannot be reached. `isReported`: the log and the operator know that the Cell is away, because
-   * whoever asks has found it so before.
+   * The failure of a request whose Cell cannot be reached. `isReported`: the log and the operator already know that the Cell is
+   * unavailable, because an earlier call by the same caller failed too.
    */
   unavailable(error: unknown, isReported = false): GatewayError {
     const { log, alerts } = this.#options;

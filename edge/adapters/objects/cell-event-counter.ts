@@ -16,7 +16,7 @@ export class CellEventCounter implements EventCounter {
   #waiting = new Map<string, MetricEvent & { times: number }>();
   #sentMs: number | null = null;
 
-  /** `keepAlive` lets a call outlive the request that began it. */
+  /** `keepAlive` lets a call outlive the request that started it. */
   constructor(
     send: (counted: readonly CountedEvent[]) => Promise<void>,
     clock: Clock,

@@ -30,7 +30,7 @@ function alertsOf() {
       }
       world.nowMs = untilMs;
     },
-    /** Ends the request contexts: nothing that waits in them goes on. */
+    /** Ends the request contexts: nothing that waits in them continues. */
     endContexts: () => void sleepers.splice(0),
   };
   let ids = 0;

@@ -13,8 +13,8 @@ import type { Alerts, Clock, Log, Sleep } from "../../ports.ts";
 /** Alerts that wait for an unreachable Ledger; beyond this number the oldest is dropped. */
 const UNSENT_MAX = 1000;
 /**
- * The platform lets a request's work go on for 30 s after its answer. A watch that is older than this may end before a
- * quiet time that begins now, so the request that raises an alert now starts another watch.
+ * The platform lets a request's work continue for 30 s after its answer. An older watch may end before a quiet period that
+ * starts now, so the request that raises an alert now starts another watch.
  */
 const WATCH_MS = 15_000;
 
@@ -38,9 +38,9 @@ export function alertLedgerOf(cell: string): string {
 export class LedgerAlerts implements Alerts {
   readonly #options: LedgerAlertsOptions;
   readonly #repeats = new AlertThrottle();
-  /** By id: what the Ledger may not have yet, oldest first. */
+  /** By id: events that the Ledger may not have yet, oldest first. */
   readonly #unsent = new Map<string, AlertEvent>();
-  /** The watch that sends what waits: its number, and when it began, epoch ms; null when none is needed. */
+  /** The watch that sends waiting alerts: its number, and when it started, epoch ms; null when none is needed. */
   #watch: { readonly number: number; readonly sinceMs: number } | null = null;
   #watches = 0;
 
@@ -57,8 +57,8 @@ export class LedgerAlerts implements Alerts {
   }
 
   /**
-   * Sends every one of these events, which have ids of their own, if necessary twice under the same id. Resolves when
-   * they are on the Ledger's disk; rejects when both attempts failed.
+   * Sends all of these events, each with its own id, if necessary twice under the same id. Resolves when they are on the
+   * Ledger's disk; rejects when both attempts failed.
    */
   async deliver(events: readonly AlertEvent[]): Promise<void> {
     if (events.length === 0) return;
@@ -69,7 +69,7 @@ export class LedgerAlerts implements Alerts {
     }
   }
 
-  /** Never rejects: the watch sends again what did not arrive. */
+  /** Never rejects: the watch resends lost alerts. */
   async #send(leaving: readonly CountedIssue[]): Promise<void> {
     const { clock, uuid, log } = this.#options;
     const fresh = leaving.map(({ issue, count }): AlertEvent => {
@@ -108,7 +108,7 @@ export class LedgerAlerts implements Alerts {
     this.#options.keepAlive(this.#watchOver(this.#watches));
   }
 
-  /** Sends what is due until nothing waits, or until a younger watch has taken over. */
+  /** Sends due alerts until none waits, or until a younger watch has taken over. */
   async #watchOver(number: number): Promise<void> {
     const { clock, sleep } = this.#options;
     const never = new AbortController().signal;

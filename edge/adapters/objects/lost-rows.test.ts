@@ -82,7 +82,7 @@ it("are counted once each if every call is answered, and never less whatever is 
   const step = fc.oneof(
     fc.record({ add: fc.integer({ min: 1, max: 3 }) }),
     fc.record({ passMs: fc.integer({ min: 0, max: 70_000 }) }),
-    // What the Ledger does with the latest call, and whether the isolate learns of it.
+    // The Ledger's reaction to the latest call, and whether the isolate learns of it.
     fc.record({ counts: fc.boolean(), answers: fc.boolean() }),
   );
   await fc.assert(

@@ -1,7 +1,7 @@
 /**
- * Usage rows that this isolate had to give up, because neither their Cell nor its Ledger took them, until a Ledger has counted them
- * (docs/rules/settlement-and-rows.md#custody). Invariant: they are forgotten only when it has answered. The request in whose context
- * it was told may be cut off before that, so they may be counted twice; better than not at all.
+ * Usage rows that this isolate had to give up, because neither their Cell nor its Ledger took them, until a Ledger has counted
+ * them (docs/rules/settlement-and-rows.md#custody). Invariant: they are forgotten only when the Ledger has answered. The
+ * request in whose context the call runs may be cut off before that, so they may be counted twice; better than not at all.
  */
 import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { Clock } from "../../ports.ts";
@@ -19,7 +19,7 @@ interface LostRowsOptions {
 export class LostRows {
   readonly #options: LostRowsOptions;
   #rows = 0;
-  /** The call that is under way, and when it was made; null: there is none. */
+  /** The current call, and when it was made; null if there is none. */
   #telling: { readonly sinceMs: number } | null = null;
 
   constructor(options: LostRowsOptions) {
@@ -31,7 +31,7 @@ export class LostRows {
     this.#rows += 1;
   }
 
-  /** Tells a Ledger of them, one call at a time; call it when one may be in reach. */
+  /** Reports them to a Ledger, one call at a time; call it when one may be reachable. */
   tell(): void {
     const rows = this.#rows;
     const { ledger, clock, keepAlive } = this.#options;
@@ -41,7 +41,7 @@ export class LostRows {
     const telling = { sinceMs: nowMs };
     this.#telling = telling;
     const end = (counted: number): void => {
-      // A later call tells of the same rows.
+      // A later call reports the same rows.
       if (this.#telling !== telling) return;
       this.#rows -= counted;
       this.#telling = null;

@@ -1,6 +1,6 @@
 /**
- * One isolate with a Cell that the test plays: who carries, and what becomes of requests when contexts of requests, sessions or the
- * Cell are lost.
+ * One isolate with a Cell that the test plays: which request carries, and what happens to requests when contexts of requests,
+ * sessions or the Cell are lost.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";

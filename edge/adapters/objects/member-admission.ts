@@ -1,7 +1,7 @@
 /**
- * Admission of this isolate's requests at one Cell (docs/rules/admission.md#membership): the isolate is a member of the Cell, and
- * what it has to tell and to ask goes in exchanges that one of its requests carries. Every request that lives gives a sign once a
- * second, and sees to it that somebody carries.
+ * Admission of this isolate's requests at one Cell (docs/rules/admission.md#membership): the isolate is a member of the Cell,
+ * and its messages go in exchanges that one of its requests carries. Every live request signals once a second, and makes sure
+ * that some request carries.
  */
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
@@ -16,11 +16,14 @@ import { SessionCarrier } from "./session-carrier.ts";
 
 /** A request that waits for an answer looks this often whether somebody carries. */
 const LOOK_EVERY_MS = 300;
-/** A request that lives gives a sign this often. */
+/** A live request signals this often. */
 const SIGN_EVERY_MS = 1_000;
-/** A carrier that is late at such a look is looked at again after this long: the Cell waits for another one for 2 s only. */
+/** A carrier that is late at such a check is checked again after this long: the Cell waits for another one for only 2 s. */
 const LOOK_AGAIN_MS = 350;
-/** A request that waits for its turn is told that the Cell is away after this long, or after its patience if that is longer. */
+/**
+ * A request that waits for its turn learns that the Cell is unavailable after this long, or after its patience if that is
+ * longer.
+ */
 const AWAY_MAX_MS = 5_000;
 
 interface MemberOptions {
@@ -66,7 +69,7 @@ export class MemberAdmission implements Admission {
   }
 
   async record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
-    // A request that is to be judged again, and is refused, may have a place of which it was not told.
+    // A request that is refused while it is judged again may have a place that it does not know of.
     if (this.#table.has(row.request_id)) return await this.settleOrphan(row, upstream);
     this.#dismissLost();
     if (this.#serving === null || this.#serving.wantsSuccessor) {
@@ -191,11 +194,11 @@ export class MemberAdmission implements Admission {
     this.#carriers.delete(carrier);
     if (this.#opening === carrier) this.#opening = null;
     if (this.#serving === carrier) this.#serving = null;
-    // What it left without an answer is to be sent again.
+    // Everything that it left unanswered is sent again.
     if (this.#table.hasMessage) this.#serving?.wake();
   }
 
-  /** A carrier could open no session. Returns whether the Cell is away. */
+  /** A carrier could not open a session. Returns whether the Cell is unavailable. */
   #away(carrier: SessionCarrier, cause: unknown): boolean {
     if (this.#serving !== null && this.#serving !== carrier) return false;
     const nowMs = this.#options.clock();
@@ -208,7 +211,7 @@ export class MemberAdmission implements Admission {
     return true;
   }
 
-  /** Hands a row to the Cell by a call of its own, or to the Ledger; null when a carrier does so. Never rejects. */
+  /** Hands a row to the Cell with a separate call, or to the Ledger; null when a carrier does so. Never rejects. */
   #resend({ row, upstream }: RowRecord): Promise<void> | null {
     const { request_id: requestId } = row;
     if ([...this.#carriers].some((carrier) => carrier.resends(requestId))) return null;

@@ -3,7 +3,7 @@ import type { CellConfig } from "../../../shared/env/cells.ts";
 import type { Bindings } from "../../bindings.ts";
 import { ObjectStubs } from "./object-stubs.ts";
 
-/** Namespaces that record which object was requested, and where it is to be located. */
+/** Namespaces that record which object was requested, and where it should be located. */
 function namespaces(asked: unknown[]) {
   const namespace = (object: string, jurisdiction?: string): DurableObjectNamespace =>
     ({

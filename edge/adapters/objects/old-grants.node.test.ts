@@ -1,6 +1,6 @@
 /**
- * A grant that an isolate hears of through one session while the opening of the next one is on its way, which did not name it as
- * running, and reaches the Cell after a reset.
+ * A grant that an isolate receives in one session while the opening message of the next session is on its way. That message
+ * does not name the request as running, and reaches the Cell after a reset.
  */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
@@ -67,7 +67,7 @@ class World {
     return answer.permit;
   }
 
-  /** What is on its way arrives at the next life, but not what the sessions of the first one carry. */
+  /** Messages on their way arrive at the next life, but not those that the sessions of the first one carry. */
   async reset(): Promise<void> {
     this.life = new MembersHarness(2, ["isolate"]);
     this.openings.open();

@@ -19,12 +19,12 @@ import { mayCallAgain } from "./call-errors.ts";
 /** Beats count only time in which the isolate runs. */
 const BEAT_MS = 100;
 /**
- * So long after its request has ended, or after so many calls, the next request starts another carrier, because a platform limits how
- * long a request may go on after its answer, and its calls.
+ * This long after its request has ended, or after so many calls, the next request starts another carrier: a platform limits how
+ * long a request may continue after its answer, and how many calls it makes.
  */
 const SUCCEEDED_AFTER_BEATS = 40;
 const SUCCEEDED_AFTER_CALLS = 500;
-/** From then on a carrier goes on for so long at most, for requests that no other one carries yet. */
+/** After that, a carrier continues for at most this long, for requests that no other one carries yet. */
 const DRAIN_BEATS = 60;
 /** No call is made beyond this number. */
 const CALLS_MAX = 900;
@@ -41,39 +41,39 @@ const GATHER_MS = 4;
 const UNDER_WAY_MAX = 16;
 /** A Cell that does not answer an exchange for this long is taken to be lost. */
 const ANSWER_MAX_MS = 5_000;
-/** Beats between two looks for requests whose code is gone. */
+/** Beats between two checks for requests whose code is gone. */
 const LOOK_BEATS = 10;
 /** A carrier whose last beat is older than this may have been cut off with its request. */
 const LATE_MS = 700;
 /**
- * It was, if it is still late this long after a request has seen it: until then the whole isolate may have stood still, and goes on
- * with that request.
+ * A carrier is lost if it is still late this long after a request noticed it: until then the whole isolate may have been
+ * paused, and have resumed with that request.
  */
 const CUT_OFF_AFTER_MS = 300;
 /** A lost session is followed by another one at once, and then by attempts this far apart, for as long as a Cell may take to start. */
 const OPEN_EVERY_MS = 200;
 const OPEN_ATTEMPTS = 30;
-/** After a session that lasted so many beats the attempts begin anew. */
+/** After a session that lasted this many beats, attempts are counted from zero again. */
 const LASTING_BEATS = 10;
 
 interface CarrierOptions {
   readonly table: MemberTable;
   /** The request in whose context it runs, if that has a slot or waits for one. */
   readonly requestId: string | null;
-  /** Opens a session with what the table has to say. */
+  /** Opens a session with the messages of the table. */
   readonly open: (
     message: ExchangeMessage,
   ) => Promise<{ readonly session: ExchangeSession; readonly answer: ExchangeAnswer }>;
-  /** Whether another carrier opens a session: what this one sent now might arrive after that, and would not be taken. */
+  /** Whether another carrier opens a session: messages sent by this one now might arrive after that, and would be refused. */
   readonly yields: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly cell: string;
-  /** Called when a session begins to serve. */
+  /** Called when a session starts to serve. */
   readonly opened: () => void;
   /**
-   * Called when no session could be opened; the carrier goes on trying while there are requests that live. Returns whether the Cell is
-   * away: another carrier may have a session.
+   * Called when no session could be opened; the carrier keeps trying while there are live requests. Returns whether the Cell is
+   * unavailable: another carrier may have a session.
    */
   readonly away: (error: unknown) => boolean;
   /** Sends a row another way; never rejects. Null: a carrier does so. */
@@ -94,7 +94,7 @@ interface Loss {
   readonly cause: unknown;
   /** It had its first answer, and that was taken. */
   readonly wasOpen: boolean;
-  /** The beat at which it began. */
+  /** The beat at which it started. */
   readonly beganAt: number;
 }
 
@@ -106,9 +106,9 @@ export class SessionCarrier {
   #beatMs: number;
   /** The beat at which it had something to do last. */
   #usedAt = 0;
-  /** The beat at which the request that started it had ended; null: it goes on. */
+  /** The beat at which the request that started it had ended; null: it still runs. */
   #freeAt: number | null;
-  /** The beat from which on another request has to carry on; null: none has to. */
+  /** From this beat on another request must take over; null: none needs to. */
   #retiredAt: number | null = null;
   /** When a request has seen that the carrier is late, epoch ms; null: none has, or it was alive after that. */
   #seenLateMs: number | null = null;
@@ -129,12 +129,12 @@ export class SessionCarrier {
     this.#freeAt = options.requestId === null ? 0 : null;
   }
 
-  /** Another request has to carry on, and starts a carrier that replaces this one when it has a session. */
+  /** Another request must take over, and starts a carrier that replaces this one when it has a session. */
   get wantsSuccessor(): boolean {
     return this.#retiredAt !== null || this.#calls >= SUCCEEDED_AFTER_CALLS;
   }
 
-  /** It may have a session soon: others leave what is to be sent to it. */
+  /** It may have a session soon: other carriers leave the messages to it. */
   get isOpening(): boolean {
     return this.#isOpening && !this.#isReplaced;
   }
@@ -176,7 +176,7 @@ export class SessionCarrier {
 
   /** Resolves when it is over, and the rows that it sent another way have arrived. Never rejects. */
   async run(): Promise<void> {
-    // What is queued in the same turn is sent with the first message.
+    // Messages queued in the same turn are sent with the first one.
     await Promise.resolve();
     const beat = setInterval(() => this.#beat(), BEAT_MS);
     for (let attempt = 1; attempt <= OPEN_ATTEMPTS && this.#mayOpen; attempt += 1) {
@@ -192,7 +192,7 @@ export class SessionCarrier {
       }
     }
     this.#retiredAt ??= this.#beats;
-    // What the Cell reports from now on about what this session sent, it reports to nobody.
+    // Later reports of the Cell about messages of this session reach nobody.
     if (!this.#isReplaced) this.#table.sendAgain();
     await Promise.all(this.#resent.values());
     clearInterval(beat);
@@ -216,7 +216,7 @@ export class SessionCarrier {
     this.#wake();
   }
 
-  /** Runs one session. How it was lost; null: it came to its end. */
+  /** Runs one session. Returns how it was lost; null: it ended normally. */
   async #session(): Promise<Loss | null> {
     const { open, opened, cell, log } = this.#options;
     const beganAt = this.#beats;
@@ -246,7 +246,7 @@ export class SessionCarrier {
     }
   }
 
-  /** Uses a session to its end. Throws when it is lost. */
+  /** Uses a session until it ends. Throws when it is lost. */
   async #serve(session: ExchangeSession): Promise<void> {
     const wire: Wire = { session, failure: null, underWay: 0, isOver: false };
     const listening = this.#listen(wire);
@@ -267,15 +267,15 @@ export class SessionCarrier {
       while (wire.underWay > 0 && wire.failure === null) await this.#pause(wire);
     } finally {
       wire.isOver = true;
-      // A pending call keeps the session alive at the Cell even after the session is disposed. Its last answer may have what the
-      // Cell reports to no other session. A Cell that is lost is not waited for: another session is opened at once.
+      // A pending call keeps the session alive at the Cell even after the session is disposed. Its last answer may contain
+      // reports that the Cell gives to no other session. There is no wait for a lost Cell: another session is opened at once.
       const closed = Promise.all([session.close(), listening]).catch(() => undefined);
       if (wire.failure === null) await this.#answered(closed).catch(() => undefined);
     }
     if (wire.failure !== null) throw wire.failure;
   }
 
-  /** Whether the session goes on. Throws when it is lost. */
+  /** Whether the session continues. Throws when it is lost. */
   #goesOn({ failure }: Wire): boolean {
     if (failure !== null) throw failure;
     if (this.#isReplaced || this.#calls >= CALLS_MAX) return false;

@@ -1,4 +1,7 @@
-/** What a carrier takes over from others: rows of requests that were cut off, a session that does not open, a place of which nobody was told. */
+/**
+ * What a carrier takes over from others: rows of requests that were cut off, a session that does not open, a place that its
+ * request does not know of.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { pass } from "../../../test/harness/edge/cell/carrier-stage.ts";

@@ -21,7 +21,10 @@ export class TenantBudgetClient {
     return await this.#of(subject).usage(whose(subject), limitsOf(key, tenant), tenant.active_until_ms);
   }
 
-  /** The same of an end user; null: nobody is named, the tenant has no budget of end users, or nothing is kept of this one. */
+  /**
+   * The same for an end user; null: the request names nobody, the tenant has no budget for end users, or nothing is kept of
+   * this one.
+   */
   async endUserUsage(endUser: string, tenant: ResolvedTenant): Promise<BudgetRead | null> {
     const limits = endUserLimitsOf(endUser, tenant);
     if (limits === null) return null;

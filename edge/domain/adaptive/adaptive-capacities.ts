@@ -1,6 +1,6 @@
 /**
- * The models of a Cell in the mode `adaptive` (docs/rules/adaptive-capacity.md), each with its limit. Requests that end teach
- * them; a change goes to the scheduler as a change of the model's own. Every Cell finds its own capacity.
+ * The models of a Cell in the mode `adaptive` (docs/rules/adaptive-capacity.md), each with its limit. The limits learn from
+ * requests that end; a change goes to the scheduler like a change of the model itself. Every Cell finds its own capacity.
  */
 import type { CapacityBounds } from "../../../shared/fields/model-fields.ts";
 import type { AdaptiveCapacity } from "../../../shared/schema/load.ts";
@@ -16,7 +16,7 @@ const CHANGES_KEPT = 10;
 /** Models whose capacity is remembered. */
 const MODELS_KEPT = 1_000;
 
-/** What the Cell stores of a model; `stated`: the capacity that its records state. `changes`: the newest first. */
+/** The stored state of a model; `stated`: the capacity in its records. `changes`: the newest first. */
 export interface KnownCapacity extends Pick<AdaptiveCapacity, "model" | "changes"> {
   readonly stated: number | null;
 }
@@ -81,7 +81,7 @@ export class AdaptiveCapacities {
     const change = model.limit.ended({ ...endedCall(row, upstream), inFlight, isAmongOthers }, now(), random);
     if (change === null) return;
     this.#note(name, model, change);
-    // The scheduler asks back for the capacity of what the records state.
+    // The scheduler calls back for the capacity, so pass what the records state.
     changed({ type: "model", name, maxInFlight: model.stated, adaptive: model.bounds }, change);
   }
 
@@ -102,7 +102,7 @@ export class AdaptiveCapacities {
     }));
   }
 
-  /** What is to be stored; null: nothing has changed since. */
+  /** The capacities to store; null if nothing has changed since the last call. */
   takeUnsaved(): readonly KnownCapacity[] | null {
     if (!this.#unsaved) return null;
     this.#unsaved = false;

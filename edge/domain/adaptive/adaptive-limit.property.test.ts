@@ -1,4 +1,4 @@
-/** The laws of the adaptive limit, whatever an upstream does (docs/rules/adaptive-capacity.md#laws). */
+/** The laws of the adaptive limit, for any behaviour of an upstream (docs/rules/adaptive-capacity.md#laws). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AdaptiveLimit, type CapacityChange } from "./adaptive-limit.ts";

@@ -1,9 +1,9 @@
 /**
- * The capacity of one model that finds itself (docs/rules/adaptive-capacity.md): a gradient limiter. It compares the delay
- * of measuring windows at different loads. Below its knee an upstream serves more requests in the same time, so delay stays;
- * above the knee delay grows with the load. The capacity goes to where delay grows half as fast as the load does, where
- * throughput by delay is greatest. Time and chance are arguments. Invariants: the capacity never leaves its bounds; it
- * changes at most once per window; it grows only when its slots are in use, but for the end of a probe.
+ * Finds the capacity of one model (docs/rules/adaptive-capacity.md): a gradient limiter. It compares the delay of measuring
+ * windows at different loads. Below its knee an upstream serves more requests in the same time, so the delay stays the same;
+ * above the knee delay grows with the load. The capacity moves to the point where delay grows half as fast as the load, where
+ * throughput divided by delay is greatest. Time and chance are arguments. Invariants: the capacity never leaves its bounds; it
+ * changes at most once per window; it grows only when its slots are in use, except at the end of a probe.
  */
 import type { CapacityBounds, CapacityReason } from "../../../shared/fields/model-fields.ts";
 import { CapacityWindow, type EndedCall, type Level } from "./capacity-window.ts";
@@ -32,9 +32,9 @@ const STEP_FIRST = 0.04;
 const STEP_MAX = Math.log(1.15);
 /** A step down for an excess of 1 of the slope. */
 const GAIN = 0.5;
-/** A probe goes down: fewer requests for a while cost little, more than the knee delay every first token. */
+/** A probe lowers the capacity: fewer requests for a while cost little, but more than the knee delay every first token. */
 const PROBE = -0.09;
-/** Standard errors by which a slope must differ from that of the knee. */
+/** Standard errors by which a slope must differ from the slope of the knee. */
 const SURE_DOWN = 1.5;
 const SURE_UP = 0.5;
 const REFUSED_STEP = Math.log(0.75);
@@ -70,7 +70,7 @@ export class AdaptiveLimit {
   #firstTokenAtMs = 0;
   #ceiling: { readonly limit: number; readonly untilMs: number } | null = null;
 
-  /** `start`: null for none that is known. */
+  /** `start`: the known capacity, or null. */
   constructor(bounds: CapacityBounds, start: number | null, nowMs: number) {
     this.#bounds = bounds;
     this.#ramps = start === null;
@@ -83,14 +83,14 @@ export class AdaptiveLimit {
     return this.#limit;
   }
 
-  /** Takes new bounds; returns the change that they bring, null for none. */
+  /** Takes new bounds. Returns the change that they cause, or null. */
   bound(bounds: CapacityBounds, nowMs: number): CapacityChange | null {
     this.#bounds = bounds;
     this.#base = within(bounds, this.#base);
     return this.#moveTo(this.#base, "bounds", nowMs);
   }
 
-  /** Takes a request that ended; returns the change that it brings, null for none. `random`: in [0, 1). */
+  /** Takes a request that ended. Returns the change that it causes, or null. `random`: in [0, 1). */
   ended(call: EndedCall, nowMs: number, random: () => number): CapacityChange | null {
     const window = this.#window;
     window.add(call, call.inFlight >= this.#limit, nowMs);

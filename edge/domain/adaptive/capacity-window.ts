@@ -1,6 +1,6 @@
 /**
- * What the requests of one measuring window say about the upstream of a model (docs/rules/adaptive-capacity.md#signals). A
- * window has only requests that started after the last change of the capacity, so that it measures one capacity.
+ * The measurements of one window about the upstream of a model (docs/rules/adaptive-capacity.md#signals). A window has only
+ * requests that started after the last change of the capacity, so that it measures one capacity.
  */
 
 /** A request that held a slot of the model and has ended. */
@@ -19,7 +19,7 @@ export interface EndedCall {
   readonly isAmongOthers: boolean;
 }
 
-/** What a window measured. Load and delay are logarithms, because only their ratios matter. */
+/** The measured values of a window. Load and delay are logarithms, because only their ratios matter. */
 export interface Level {
   readonly load: number;
   /** Time per unit of work; a unit is an output token. */
@@ -120,8 +120,9 @@ export class CapacityWindow {
   }
 
   /**
-   * Whether the upstream refused for its load. Refusals of one tenant, while those of others are served, are of that tenant's own
-   * requests (too large, of a tier without capacity): with them it could take the slots of the others.
+   * Whether the upstream refused because of its load. If it refuses one tenant while it serves others, the cause is that
+   * tenant's own requests (too large, of a tier without capacity). Counting those refusals would let it take the slots of the
+   * others.
    */
   get isRefused(): boolean {
     if (this.#refused < Math.max(1, REFUSED_PART * (this.#refused + this.#served))) return false;

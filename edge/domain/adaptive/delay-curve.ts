@@ -33,7 +33,7 @@ export class DelayCurve {
     this.#levels = [];
   }
 
-  /** How far the delay of a level is from that of others at about the same load; null if there are none. */
+  /** How far the delay of a level differs from other levels at about the same load; null if there are none. */
   shiftOf({ load, delay, error, endedMs }: Level): { readonly by: number; readonly error: number } | null {
     const near = this.#levels.filter((other) => Math.abs(other.load - load) < NEAR / 4);
     if (near.length === 0) return null;

@@ -1,6 +1,6 @@
 /**
- * One request in a Cell's admission: its state, and what may follow it. Plain records and calculations; admission-machine.ts
- * decides what happens.
+ * One request in a Cell's admission: its state, and the states that may follow. Plain records and calculations;
+ * admission-machine.ts decides what happens.
  */
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import { type ActualUsage, nanoUsdOf } from "../budget/amounts.ts";
@@ -11,12 +11,12 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
 /**
  * - `new`: it is about to enter.
  * - `waiting`: it has a place in the queue.
- * - `stale`: its turn came, but its records were not the newest, or its isolate is not heard. Its Worker judges it again; it keeps its
+ * - `stale`: its turn came, but its records were outdated, or its isolate is silent. Its Worker judges it again; it keeps its
  *   place and holds no slot.
- * - `reserving`: it has a slot, or is a sub-call that needs none, and its budgets are asked.
+ * - `reserving`: it has a slot, or is a sub-call that needs none, and its budgets are being checked.
  * - `running`: it was granted. A sub-call runs without a slot.
- * - `refused`: it holds nothing, and its row is to come.
- * - `given up`: nothing shows any more that it lives. It holds nothing; its row waits in case it does.
+ * - `refused`: it holds nothing, and its row will follow.
+ * - `given up`: there is no sign that it still runs. It holds nothing; its row waits in case it does run.
  */
 export type RequestState = "new" | (typeof LIVE)[number] | "given up" | "ended";
 
@@ -24,8 +24,8 @@ export type RequestState = "new" | (typeof LIVE)[number] | "given up" | "ended";
 const LIVE = ["waiting", "stale", "reserving", "running", "refused"] as const;
 
 /**
- * What happens to requests: in which states, and to which one it leads (docs/architecture.md#the-states-of-a-request). In any other
- * state it cannot happen.
+ * The events of requests: the states in which each may happen, and the state that it leads to
+ * (docs/architecture.md#the-states-of-a-request). In any other state it cannot happen.
  */
 export const STEPS = {
   asks: { from: ["new", "stale", "given up"], to: "waiting" },
@@ -47,15 +47,18 @@ export interface AdmissionEntry {
   readonly member: string;
   /** Changed only by {@link move}. */
   state: RequestState;
-  /** When it began to wait, by this Cell's clock, epoch ms. */
+  /** When it started to wait, by this Cell's clock, epoch ms. */
   arrivedMs: number;
   /** The generation of revisions at which its records were found to be the newest (revisions.ts). */
   generation: number;
-  /** Null until the scheduler grants one; of a sub-call, what its row says of a slot; it stays that of one that was given up. */
+  /**
+   * Null until the scheduler grants one. For a sub-call, the slot that its row states. A request that was given up keeps its
+   * value.
+   */
   slot: SlotTaken | null;
-  /** What its isolate is to be told; null while it waits. */
+  /** The answer for its isolate; null while it waits. */
   answer: Decision | Stale | null;
-  /** What it was charged when it was given up; null: it was not. */
+  /** What it was charged when it was given up; null if it was not. */
   charged: ActualUsage | null;
   /** An earlier life of this Cell, or its isolate, may have written its row: a further row is compared with the log. */
   mayHaveRow: boolean;
@@ -90,8 +93,8 @@ export function isLive({ state }: AdmissionEntry): boolean {
 }
 
 /**
- * Whether the request moves to another model: what it has, or waits for, comes back, and it waits from now on. One that is stale
- * keeps its place, whatever model it is judged to have.
+ * Whether the request moves to another model: it returns what it has, or waits for, and waits from now on. A stale one keeps
+ * its place, even if it is judged to have another model.
  */
 export function movesOn(entry: AdmissionEntry, { model }: AdmissionRequest): boolean {
   return isLive(entry) && entry.state !== "stale" && entry.request.model.name !== model.name;
@@ -102,20 +105,20 @@ export function mayBeKnown({ waitedMs, again }: AdmissionRequest): boolean {
   return waitedMs !== null || again === true;
 }
 
-/** What a settlement charges. */
+/** The charge of a settlement. */
 export function usedBy({ row, actualTokens }: Settlement): ActualUsage {
   return { tokens: actualTokens, nanoUsd: nanoUsdOf(row.cost_usd) };
 }
 
 /**
- * Whether the request is a sub-call: it takes no slot, so the scheduler never hears of it
+ * Whether the request is a sub-call: it takes no slot, so the scheduler never sees it
  * (docs/rules/settlement-and-rows.md#sub-calls).
  */
 export function isSubCall({ row }: AdmissionRequest): boolean {
   return row.admission === "boon";
 }
 
-/** Whether the request is a sub-call that reserves nothing, so that no gate and no budget is asked. */
+/** Whether the request is a sub-call that reserves nothing, so no gate and no budget is checked. */
 export function runsAtOnce(request: AdmissionRequest): boolean {
   return isSubCall(request) && request.reserves !== true;
 }
@@ -125,12 +128,12 @@ export function slotOf({ row: { admission, queue_wait_ms: queueWaitMs } }: Admis
   return { admission: admission === "queued" || admission === "batch" ? admission : "fast", queueWaitMs };
 }
 
-/** What the scheduler decides about. */
+/** The requests that the scheduler decides about. */
 export function arrivalOf({ requestId, tenant, group, model, costTokens, batch }: AdmissionRequest): Arrival {
   return { requestId, tenant, group, model, costTokens, batch };
 }
 
-/** A request that holds a slot and waits for tokens or money, as operators see it; nothing of any other. */
+/** A request that holds a slot and waits for tokens or money, as operators see it. Other requests are not shown. */
 export function waitingForBudget({ request, state, arrivedMs }: AdmissionEntry, nowMs: number): WaitingQueue[] {
   if (state !== "reserving") return [];
   const { tenant, group, model } = request;

@@ -1,7 +1,7 @@
 /**
- * A Cell's admission with the real scheduler and the real budgets, under any order of messages, each of them once, twice or late:
- * requests that are asked for, move to another model, are ended, given up and taken back, isolates that are quiet, changes of records and of the cap, and
- * late answers of the budget object. Every step of a request that the table of states lacks throws.
+ * A Cell's admission with the real scheduler and the real budgets, under any order of messages, each of them once, twice or
+ * late: requests that ask, move to another model, are ended, given up and taken back, isolates that are quiet, changes of
+ * records and of the cap, and late answers of the budget object. Every step of a request that the table of states lacks throws.
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
@@ -24,7 +24,7 @@ import type { AdmissionRequest } from "./rpc.ts";
 const CAPS: readonly Caps[] = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }];
 const TENANTS = [0, 1, 2] as const;
 const ISOLATES = ["here", "there"] as const;
-/** What a request is charged that is given up while it runs. */
+/** The charge of a request that is given up while it runs. */
 const ESTIMATE = 10;
 const ROW_WAITS_MS = 6_000;
 
@@ -84,7 +84,7 @@ interface Known {
   /** It ended before its row was written. */
   wasServed: boolean;
   charged: number;
-  /** Until then it is only given up, and what it used may still be charged. */
+  /** Until then it is only given up, and its use may still be charged. */
   lostUntilMs: number;
   /** It was given up while it ran, or its row was written before it came back. */
   isCharged: boolean;
@@ -140,7 +140,7 @@ class History {
     }
   }
 
-  /** Gives up whatever is left, and lets the rows be written. */
+  /** Gives up everything that is left, and lets the rows be written. */
   async finish(): Promise<void> {
     for (const isolate of ISOLATES) for (const entry of this.world.admission.liveOf(isolate)) this.#giveUp(entry);
     await this.pass(ROW_WAITS_MS);
@@ -314,7 +314,7 @@ it("charges each request once: its use, or the larger estimate of one that was g
 
 const NOTHING_RESERVED = { bucketTokens: 0, requests: 0, termTokens: 0, nanoUsd: 0 };
 
-/** What the budget object knows of a tenant. */
+/** The budget object's state of a tenant. */
 function budgetOf({ budgets, nowMs }: AdmissionHarness, tenant: number) {
   const { limits } = admissionRequestOf("any", `t${tenant}`, {}, CAPS[tenant]);
   return budgets.core(`t${tenant}`).read("tenant", limits, nowMs);

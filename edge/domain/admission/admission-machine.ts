@@ -1,9 +1,9 @@
 /**
- * A Cell's admission: which request holds a slot, which waits for a slot or for tokens, and what happens at the end of each. The
- * scheduler decides about slots, the budgets about tokens; what they decide is applied here, and a request that waited is judged
- * again. Each request is in exactly one state ({@link STEPS}), and nothing is awaited between two changes. Invariants: what a request
- * holds is given back in the turn in which it ends or is given up; a request whose row has come never comes back; what a request is
- * charged in all is what it used, or the estimate if that is more and it was given up.
+ * A Cell's admission: which request holds a slot, which waits for a slot or for tokens, and what happens when each ends. The
+ * scheduler decides about slots, the budgets about tokens; their decisions are applied here, and a request that waited is
+ * judged again. Each request is in exactly one state ({@link STEPS}), and nothing is awaited between two changes. Invariants: a
+ * request returns what it holds in the turn in which it ends or is given up; a request whose row has come never comes back; the
+ * total charge of a request is what it used, or the estimate if that is more and it was given up.
  */
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { type ActualUsage, minus as beyondUsed, larger as largerUsed, NOTHING_USED } from "../budget/amounts.ts";
@@ -57,8 +57,9 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /**
-   * Enters a request, or one that was stale or given up. One that is asked for again while it has its place, or its answer, keeps it.
-   * Only a new one, or one that moves on, is refused because the queue is full. Null: it has ended, and nobody waits for an answer.
+   * Enters a request, or one that was stale or given up. One that asks again while it has its place, or its answer, keeps it.
+   * Only a new one, or one that moves to another model, is refused because the queue is full. Null: it has ended, and nobody
+   * waits for an answer.
    */
   ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
     const known = this.#entries.get(request.requestId);
@@ -76,7 +77,7 @@ export class AdmissionMachine implements GrantCheck {
     const waitedMs =
       known === undefined || moves ? request.waitedMs : Math.max(this.#ageMsOf(known), request.waitedMs ?? 0);
     const told = this.#enter(request, member, (entry) => {
-      // It has to be known to live, or nobody would give it up should its isolate be lost.
+      // It must count as live: otherwise nobody would give it up if its isolate were lost.
       if (items.length > 0) this.#judgeAgain(entry);
       else if (runsAtOnce(request)) this.#run(entry, NO_SLOT);
       else this.#arrive(entry, waitedMs, moves || waitedMs === null);
@@ -123,7 +124,7 @@ export class AdmissionMachine implements GrantCheck {
     this.#enter(request, member, (entry) => this.#run(entry, slotOf(request)));
   }
 
-  /** A request has ended, by whatever way its row came. Resolves when the row is durable. */
+  /** A request has ended, whichever way its row came. Resolves when the row is durable. */
   async end(settlement: Settlement): Promise<void> {
     const { row, upstream } = settlement;
     const { cell, rows } = this.#options;
@@ -137,8 +138,8 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /**
-   * Nothing shows any more that the request lives: what it holds comes back, and it is charged at the estimate if it ran. Its row
-   * waits for it to show up after all.
+   * There is no sign that the request still runs: it returns what it holds, and is charged the estimate if it ran. Its row
+   * waits in case the request shows up after all.
    */
   giveUp(requestId: string, rowWaitsMs = ROW_WAITS_MS): void {
     const entry = this.#entries.get(requestId);
@@ -151,7 +152,7 @@ export class AdmissionMachine implements GrantCheck {
     this.#lapseLater(entry, row, rowWaitsMs);
   }
 
-  /** The isolate is heard again: the rows of its requests wait no longer for them than other ones do. */
+  /** The isolate reports again: the rows of its requests wait no longer than other rows. */
   heardAgain(member: string): void {
     const latestMs = this.#options.now() + ROW_WAITS_MS;
     for (const entry of this.#entries.values())
@@ -166,13 +167,16 @@ export class AdmissionMachine implements GrantCheck {
     if (entry !== undefined) this.#clear(entry, "ends", NOTHING_USED);
   }
 
-  /** The requests of an isolate that hold a slot or wait; those that wait for one come first, so that none gets what comes back. */
+  /**
+   * The requests of an isolate that hold a slot or wait. Those that wait for a slot come first, so that none of them gets a
+   * returned slot.
+   */
   liveOf(member: string): readonly AdmissionEntry[] {
     const live = [...this.#entries.values()].filter((entry) => entry.member === member && isLive(entry));
     return live.toSorted((one, other) => Number(one.slot !== null) - Number(other.slot !== null));
   }
 
-  /** Nothing is heard of the isolate: its stale requests hold up no others of their tenant. */
+  /** The isolate is silent: its stale requests hold up no other requests of their tenant. */
   quiet(member: string): void {
     for (const { state, request } of this.liveOf(member))
       if (state === "stale") this.apply({ type: "unheard", requestId: request.requestId });
@@ -208,8 +212,8 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /**
-   * Applies what the budgets decided, one after another. A verdict on a request that has left is ignored. A request whose records
-   * changed while it waited for tokens is judged again, whatever the verdict.
+   * Applies the decisions of the budgets, one after another. A verdict on a request that has left is ignored. A request whose
+   * records changed while it waited for tokens is judged again, for any verdict.
    */
   applyBudgetDecisions(decisions: readonly BudgetDecision[]): void {
     for (const { requestId, verdict } of decisions) {
@@ -237,7 +241,7 @@ export class AdmissionMachine implements GrantCheck {
     return this.#entries.size;
   }
 
-  /** When the request that has been entered longest began to wait, epoch ms; `nowMs` when no request is entered. */
+  /** When the request that has been entered longest started to wait, epoch ms; `nowMs` when no request is entered. */
   oldestArrivalMs(nowMs: number): number {
     return this.#entries.values().next().value?.arrivedMs ?? nowMs;
   }
@@ -252,10 +256,7 @@ export class AdmissionMachine implements GrantCheck {
     return entry !== undefined && this.#options.isQuiet(entry.member);
   }
 
-  /**
-   * Enters a request, as `begin` does; what it was charged before is remembered. Returns what it is to be told at once; null: it
-   * waits.
-   */
+  /** Enters a request, as `begin` does; earlier charges are remembered. Returns the answer to send at once; null: it waits. */
   #enter(request: AdmissionRequest, member: string, begin: (entry: AdmissionEntry) => void): Decision | Stale | null {
     const { requestId, waitedMs } = request;
     const { now, revisions, entered } = this.#options;
@@ -291,7 +292,7 @@ export class AdmissionMachine implements GrantCheck {
     } else this.applyBudgetDecisions(budget.expect(request));
   }
 
-  /** The request has its slot, or is a sub-call, which needs none: what it reserves is asked of its budgets. */
+  /** The request has its slot, or is a sub-call, which needs none: its reservation is requested from its budgets. */
   #reserve(entry: AdmissionEntry, slot: SlotTaken): void {
     move(entry, "gets a slot");
     entry.slot = slot;
@@ -339,7 +340,7 @@ export class AdmissionMachine implements GrantCheck {
     const { now, revisions, isQuiet } = this.#options;
     const { revs, openUntilMs } = entry.request;
     if (entry === this.#arriving) return true;
-    // What is granted to an isolate that is not heard is in use by nobody; when it is heard again, it asks again.
+    // Nobody uses a grant to a silent isolate; when the isolate reports again, it asks again.
     if (isQuiet(entry.member)) return false;
     if (openUntilMs !== null && now() >= openUntilMs) return false;
     if (entry.generation === revisions.generation) return true;
@@ -348,12 +349,12 @@ export class AdmissionMachine implements GrantCheck {
     return true;
   }
 
-  /** Gives back what the request holds, and charges what it used. `mayGoOn`: it was given up, and may live. */
+  /** Returns what the request holds, and charges what it used. `mayGoOn`: it was given up, and may still run. */
   #clear(entry: AdmissionEntry, event: "is lost" | "ends", used: ActualUsage, mayGoOn = false): void {
     const { request, charged, slot, state: before } = entry;
     const { requestId } = request;
     const { budget, changed } = this.#options;
-    // What the request was charged when it was given up is part of its usage already.
+    // The charge of a request that was given up is already part of its usage.
     const owed = charged === null ? used : beyondUsed(used, charged);
     move(entry, event);
     entry.loss = null;
@@ -369,7 +370,7 @@ export class AdmissionMachine implements GrantCheck {
     else this.apply({ type: "release", requestId, actualTokens: owed.tokens });
   }
 
-  /** Unless the request shows up before, its row is written then, and what it was charged is remembered. */
+  /** Unless the request shows up before, its row is written then, and the charge is remembered. */
   #lapseLater(entry: AdmissionEntry, row: UsageRow, delayMs: number): void {
     const loss = { row, dueMs: this.#options.now() + delayMs };
     entry.loss = loss;

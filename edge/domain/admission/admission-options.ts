@@ -1,4 +1,4 @@
-/** What a Cell's admission works with (admission-machine.ts). */
+/** The dependencies of a Cell's admission (admission-machine.ts). */
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { Revisions } from "../cell/revisions.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
@@ -27,6 +27,6 @@ export interface AdmissionOptions {
   readonly changed: () => void;
   /** A request that had to wait has its answer. */
   readonly decided: (entry: AdmissionEntry, answer: Decision | Stale) => void;
-  /** Whether nothing is heard of an isolate: what it gets now may be used by nobody. */
+  /** Whether an isolate is silent: nobody may be there to use what it gets now. */
   readonly isQuiet: (member: string) => boolean;
 }

@@ -29,9 +29,9 @@ export interface BudgetPort {
   settle(request: AdmissionRequest, used: ActualUsage, goesOn?: boolean): void;
   /** The request was let through by an earlier life of this Cell. */
   adopt(request: AdmissionRequest): void;
-  /** A sub-call goes on without a check: nothing is reserved, and what it uses is charged at its end. */
+  /** A sub-call runs unchecked: nothing is reserved, and its use is charged when it ends. */
   admitUnchecked(request: AdmissionRequest): void;
-  /** The request was charged when it was given up, and goes on: what it uses beyond that is charged at its end. */
+  /** The request was charged when it was given up, and continues: it is charged at its end for what it uses beyond that. */
   readmit(request: AdmissionRequest): void;
 }
 

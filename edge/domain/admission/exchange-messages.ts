@@ -1,8 +1,8 @@
 /**
  * The messages between an isolate and its Cell, one exchange after another (docs/rules/admission.md#exchanges): admission
- * requests, ends with their rows, departures, cache hits and rows of requests that asked for no slot; and the answers. Plain data
- * only. The Cell decides every admission request, in order: nothing is granted anywhere else. Whatever got no answer is sent again
- * in the next session, and the Cell knows each request by its id, so no message counts twice.
+ * requests, ends with their rows, departures, cache hits and rows of requests that asked for no slot; and the answers. Plain
+ * data only. The Cell decides every admission request, in order: nothing is granted anywhere else. An unanswered message is
+ * sent again in the next session, and the Cell knows each request by its id, so no message counts twice.
  */
 
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
@@ -18,15 +18,16 @@ export interface RowRecord {
 }
 
 /**
- * Who opens a session, and what it knows of its requests (docs/rules/admission.md#membership). A member has one session at a time:
- * with a new one the Cell takes no message of an earlier one any more, so that it hears everything in the order in which it was said.
+ * Who opens a session, and what it knows of its requests (docs/rules/admission.md#membership). A member has one session at a
+ * time: once a new one opens, the Cell takes no message of an earlier one, so it reads all messages in the order in which they
+ * were sent.
  */
 export interface SessionOpening {
   /** The isolate. */
   readonly member: string;
   /** How long it keeps slots that it cannot renew, ms; absent where a broken connection shows its end. */
   readonly leaseMs?: number | undefined;
-  /** Its requests that wait: the Cell tells again what it has decided. */
+  /** Its waiting requests: the Cell sends its decisions on them again. */
   readonly waiting: readonly string[];
   /** Its requests that hold a slot, or were refused. */
   readonly running: readonly string[];
@@ -37,15 +38,15 @@ export interface SessionOpening {
 /** A request that leaves without an end. */
 export interface Departure {
   readonly requestId: string;
-  /** Its code is gone. False: it was told that the Cell is away; it has used nothing, and its row goes another way. */
+  /** Its code is gone. False: it was told that the Cell is unavailable; it has used nothing, and its row goes another way. */
   readonly isLost: boolean;
-  /** The request with what it was granted, because the Cell may not know of it; null: it was granted nothing. */
+  /** The request with its grant, because the Cell may not know of it; null: it was granted nothing. */
   readonly held: AdmissionRequest | null;
 }
 
-/** What has been collected since the last exchange, each list in its order. */
+/** Everything collected since the last exchange, each list in its order. */
 export interface ExchangeMessage {
-  /** Numbers what a member says, in the order in which it is said: a session that is opened by an older message is not taken. */
+  /** Numbers the messages of a member in order: a session that an older message opens is refused. */
   readonly n: number;
   /** Ends of requests, and rows that may have been sent before. */
   readonly ends: readonly Settlement[];
@@ -66,11 +67,11 @@ export type CacheHitDecision =
   | { readonly verdict: "current"; readonly level: BucketLevel | null }
   | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
 
-/** What was decided or stored for a member since the last answer; all by request id. */
+/** Everything decided or stored for a member since the last answer, by request id. */
 export interface ExchangeAnswer {
   /**
-   * Admission requests of this exchange, and earlier ones that waited. `ask`: the number of the one that is answered; absent: what the
-   * isolate has said in this message.
+   * Admission requests of this exchange, and earlier ones that waited. `ask`: the number of the ask that is answered; absent:
+   * the ask in this message.
    */
   readonly decided: readonly (readonly [requestId: string, answer: AdmissionAnswer, ask?: number | undefined])[];
   /** Hits of this exchange and earlier ones. */
@@ -79,7 +80,7 @@ export interface ExchangeAnswer {
   readonly stored: readonly string[];
   /** Requests whose rows were not taken: the isolate sends them in another way. */
   readonly refused: readonly string[];
-  /** Running requests of the member of which this Cell does not know. */
+  /** Running requests of the member that this Cell does not know. */
   readonly unknown: readonly string[];
 }
 
@@ -95,7 +96,7 @@ export interface ExchangeSession extends Disposable {
   close(): Promise<void>;
 }
 
-/** What a Cell offers for exchanges. */
+/** The Cell's methods for exchanges. */
 export interface ExchangeApi {
   /** Opens a session with its first exchange. */
   openSession(

@@ -4,10 +4,10 @@
  */
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 
-/** A row waits for so long, ms, in case its request lives (docs/rules/admission.md#membership). */
+/** How long a row waits, in ms, in case its request still runs (docs/rules/admission.md#membership). */
 export const ROW_WAITS_MS = 6_000;
 
-/** A row that waits, and when it is to be written, epoch ms. */
+/** A waiting row, and when to write it, epoch ms. */
 export interface GivenUpRow {
   readonly row: UsageRow;
   readonly dueMs: number;

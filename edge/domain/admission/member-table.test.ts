@@ -18,7 +18,7 @@ const hitOf = (id: string) => ({ revs: [], limits: null, row: zeroUsageRow(id, 0
 const idsOf = (rows: readonly { readonly row: { readonly request_id: string } }[]) =>
   rows.map(({ row }) => row.request_id);
 
-/** A message by ids; null: there is none. */
+/** A message by ids; null if there is none. */
 function sent(message: ExchangeMessage | null) {
   if (message === null) return null;
   const { ends, departures, records, hits, returns, asks } = message;

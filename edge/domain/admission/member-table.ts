@@ -1,8 +1,8 @@
 /**
- * What one isolate knows of its requests at one Cell, and what it still has to tell (docs/rules/admission.md#membership): plain
- * memory that outlives every session. Callers report what happened; it returns what is to be sent, and sends nothing itself.
- * Invariants: whatever has no answer yet can be sent again; a row is kept until the Ledger has it, or until `rowSaved` says that it
- * went another way; every request that asks is answered, or told that the Cell is away.
+ * What one isolate knows of its requests at one Cell, and what it has not sent yet (docs/rules/admission.md#membership): plain
+ * memory that outlives every session. Callers report events; the table returns the messages to send, and sends nothing itself.
+ * Invariants: anything unanswered can be sent again; a row is kept until the Ledger has it, or until `rowSaved` says that it
+ * went another way; every request that asks gets an answer, or learns that the Cell is unavailable.
  */
 import { NewestById } from "../cell/recent-ids.ts";
 import { mayBeKnown } from "./admission-entry.ts";
@@ -21,23 +21,23 @@ import type { AdmissionRequest, CacheHit, Decision, Grant, Settlement, Stale } f
 /** Most items of each kind in one message: an exchange must not delay those that follow. */
 const MESSAGE_MAX = 512;
 /**
- * After so many looks without a sign of its code a request is gone: each gives one in a second, and the looks are a second apart
- * (session-carrier.ts).
+ * After so many checks without a signal of its code a request is gone: each signals once a second, and the checks are a second
+ * apart (session-carrier.ts).
  */
 const SILENT_LOOKS = 5;
 /** Departures that are remembered while no Cell answers; a request beyond that is missing in the next session, which says the same. */
 const DEPARTING_MAX = 20_000;
 
-/** What follows each answer. */
+/** The reaction to each answer. */
 const STANDS = { waiting: "waiting", granted: "running", refused: "refused", stale: "stale" } as const;
 
-/** A request from its first admission request to its end: it stays the same object when it asks again. */
+/** A request from its first admission request to its end. The object stays the same when the request asks again. */
 interface OpenRequest {
   request: AdmissionRequest;
   /** `stale`: it has a place, and its records are read again. */
   stands: "asked" | (typeof STANDS)[keyof typeof STANDS];
   grant: Grant | null;
-  /** It has been told before that the Cell is away. */
+  /** It already knows that the Cell is unavailable. */
   wasTold: boolean;
   silentLooks: number;
   answered: PromiseWithResolvers<AdmissionAnswer>;
@@ -53,18 +53,18 @@ interface KeptRow {
   readonly settlement: Settlement;
   /** It is the row of a request that asked for no slot, and was not sent before. */
   readonly isRecord: boolean;
-  /** Its request hands it in by a call of its own. */
+  /** Its request hands it in with a separate call. */
   readonly isUnderWay: boolean;
   readonly saved: PromiseWithResolvers<void>;
 }
 
 export class MemberTable {
   readonly #open = new Map<string, OpenRequest>();
-  /** Departures of which no answer has come. */
+  /** Departures that have no answer yet. */
   readonly #departing = new NewestById<Departure>(DEPARTING_MAX);
   readonly #shown = new Map<string, ShownHit>();
   readonly #rows = new Map<string, KeptRow>();
-  /** The ids of what is to be sent, in order. What has got its answer meanwhile is left out then. */
+  /** The ids of the items to send, in order. Items that are answered meanwhile are skipped. */
   readonly #unsent = {
     asks: new Set<string>(),
     hits: new Set<string>(),
@@ -75,17 +75,17 @@ export class MemberTable {
   #said = 0;
   #asks = 0;
 
-  /** True when something is to be sent. */
+  /** True when there is something to send. */
   get hasMessage(): boolean {
     return this.isUrgent || this.#unsent.rows.size + this.#unsent.departures.size > 0;
   }
 
-  /** True when a request waits for the answer to what is to be sent. */
+  /** True when a request waits for the answer to an unsent message. */
   get isUrgent(): boolean {
     return this.#unsent.asks.size + this.#unsent.hits.size + this.#unsent.returns.size > 0;
   }
 
-  /** True when no request is open, and nothing is to be sent or received. */
+  /** True when no request is open, and nothing is left to send or receive. */
   get isEmpty(): boolean {
     return this.#open.size + this.#shown.size + this.#rows.size + this.#departing.size === 0 && !this.hasMessage;
   }
@@ -94,7 +94,7 @@ export class MemberTable {
     return this.#open.has(requestId);
   }
 
-  /** The requests of which the Cell has to know. */
+  /** The requests that the Cell must know. */
   living(): Pick<SessionOpening, "waiting" | "running" | "others"> {
     return {
       waiting: this.#openIn("waiting", "stale"),
@@ -103,7 +103,7 @@ export class MemberTable {
     };
   }
 
-  /** Whether a request waits for the answer to what it asks that was not told before that the Cell is away. */
+  /** Whether a request waits for an answer and does not know yet that the Cell is unavailable. */
   get hasNewAsker(): boolean {
     const asking = [...this.#open.values()].filter(({ stands }) => stands === "asked");
     return [...asking, ...this.#shown.values()].some(({ wasTold }) => !wasTold);
@@ -122,7 +122,7 @@ export class MemberTable {
     const wasTold = request.again === true;
     this.#asks += 1;
     const numbered = { ...request, ask: this.#asks };
-    // It may have a place of which it was not told.
+    // It may have a place that it does not know of.
     const shown = known === undefined ? numbered : { ...numbered, again: true };
     const asked: OpenRequest = {
       request: shown,
@@ -145,7 +145,10 @@ export class MemberTable {
     return await open.decided.promise;
   }
 
-  /** Asks whether a stored answer may be sent, and hands its row in. Rejects with what `failed` says; then its row goes another way. */
+  /**
+   * Asks whether a stored answer may be sent, and hands its row in. Rejects with the error of `failed`; then its row goes
+   * another way.
+   */
   async hit(hit: CacheHit): Promise<CacheHitDecision> {
     const shown = { ...Promise.withResolvers<CacheHitDecision>(), hit, wasTold: hit.again === true };
     this.#shown.set(hit.row.request_id, shown);
@@ -169,12 +172,12 @@ export class MemberTable {
     this.#unsent.rows.add(record.row.request_id);
   }
 
-  /** Keeps a row that its request hands in by itself: should its code be cut off before, the others hand it in. */
+  /** Keeps a row that its request hands in itself. If the request's code is cut off first, the other requests hand the row in. */
   keep(record: RowRecord): void {
     this.#keep({ ...record, actualTokens: chargedTokens(record.row) }, { isUnderWay: true });
   }
 
-  /** A carrier begins: it hands in the rows of requests that may have been cut off before they did so themselves. */
+  /** A carrier starts: it hands in the rows of requests that may have been cut off before they did so themselves. */
   takeOver(): void {
     for (const [requestId, row] of this.#rows) {
       if (!row.isUnderWay) continue;
@@ -184,8 +187,8 @@ export class MemberTable {
   }
 
   /**
-   * Removes a request whose code is gone, or that gives up what it has. `error`: what it is told because the Cell is away, while it
-   * waits for an answer.
+   * Removes a request whose code is gone, or that gives up what it has. `error`: the answer to a waiting request while the Cell
+   * is unavailable.
    */
   depart(requestId: string, error?: Error): void {
     const open = this.#open.get(requestId);
@@ -196,7 +199,7 @@ export class MemberTable {
     this.#unsent.departures.add(requestId);
   }
 
-  /** What gives a sign that the code of the request is there; it returns false when the request has ended. */
+  /** Signals that the code of the request is there; returns false when the request has ended. */
   signOf(requestId: string): () => boolean {
     const open = this.#open.get(requestId);
     return () => {
@@ -214,7 +217,7 @@ export class MemberTable {
     }
   }
 
-  /** What is to be sent now; null when there is nothing. */
+  /** The message to send now; null if there is nothing to send. */
   take(): ExchangeMessage | null {
     const message = this.first();
     const { n: _, ...lists } = message;
@@ -240,13 +243,13 @@ export class MemberTable {
     };
   }
 
-  /** A session is lost: whatever got no answer is to be sent again. */
+  /** A session is lost: everything unanswered is sent again. */
   sendAgain(): void {
     const { asks, hits, returns, rows, departures } = this.#unsent;
     for (const unsent of [asks, hits, returns, rows, departures]) unsent.clear();
     for (const [requestId, open] of this.#open) {
       if (open.stands !== "asked") continue;
-      // What it gives back may have come back already; then the Cell's answer is to this request.
+      // The Cell may have taken it back already; then the Cell's answer is to this request.
       open.request = { ...open.request, again: true, anew: false };
       asks.add(requestId);
     }
@@ -262,15 +265,15 @@ export class MemberTable {
   }
 
   /**
-   * Takes an answer to a message. Returns the rows that are to be sent another way. `isOld`: the next session may be with another
-   * life of the Cell, which was not told of what is granted here.
+   * Takes an answer to a message. Returns the rows to send another way. `isOld`: the next session may be with another life of
+   * the Cell, which does not know of the grants in this answer.
    */
   applyAnswer(
     { decided, hits, stored, refused, unknown }: ExchangeAnswer,
     departures: readonly Departure[] = [],
     isOld = false,
   ): readonly RowRecord[] {
-    // One that asked again meanwhile may be departing anew.
+    // A request that asked again meanwhile may be departing again.
     for (const departure of departures)
       if (this.#departing.get(departure.requestId) === departure) this.#departing.delete(departure.requestId);
     for (const [requestId, answer, ask] of decided) {
@@ -289,21 +292,21 @@ export class MemberTable {
     return refused.flatMap((requestId) => this.#rows.get(requestId)?.settlement ?? []);
   }
 
-  /** The Cell is away: whoever asks it is told. */
+  /** The Cell is unavailable: each request that asks it learns so. */
   failed(error: Error): void {
-    // The Cell may have it all the same.
+    // The Cell may have it nevertheless.
     for (const requestId of this.#openIn("asked")) this.depart(requestId, error);
     for (const { reject } of this.#shown.values()) reject(error);
     this.#shown.clear();
     this.#unsent.hits.clear();
   }
 
-  /** The Cell has been away for too long: requests that wait for a decision are told. */
+  /** The Cell has been unavailable for too long: requests that wait for a decision learn so. */
   failedToDecide(error: Error): void {
     for (const requestId of this.#openIn("waiting")) this.depart(requestId, error);
   }
 
-  /** Every row that the Ledger may not have, but for those that their requests hand in by themselves. */
+  /** Every row that the Ledger may not have, except rows that their requests hand in themselves. */
   get rows(): readonly RowRecord[] {
     return [...this.#rows.values()].flatMap(({ settlement, isUnderWay }) => (isUnderWay ? [] : settlement));
   }
@@ -331,8 +334,8 @@ export class MemberTable {
   }
 
   /**
-   * Answers may overtake each other, come twice, and come after the request has asked again: what was granted to an earlier ask may be
-   * another's meanwhile. False: it is not taken.
+   * Answers may overtake each other, come twice, and come after the request has asked again. By then another request may hold
+   * what was granted to an earlier ask. False: the answer is not taken.
    */
   #decided(requestId: string, answer: AdmissionAnswer, ask: number | undefined): boolean {
     const open = this.#open.get(requestId);
@@ -349,7 +352,7 @@ export class MemberTable {
   }
 }
 
-/** Takes ids out of a list, as many as a message may have, and returns what is still to be said of them. */
+/** Takes ids out of a list, as many as a message may have, and returns those that still need a message. */
 function take<T>(unsent: Set<string>, of: (requestId: string) => T | null | undefined): T[] {
   const items: T[] = [];
   for (const requestId of unsent) {
@@ -361,7 +364,7 @@ function take<T>(unsent: Set<string>, of: (requestId: string) => T | null | unde
   return items;
 }
 
-/** The request with what it was granted, as another life of the Cell is told of it; null: it was granted nothing. */
+/** The request with its grant, as another life of the Cell learns of it; null: it was granted nothing. */
 function heldBy(open: OpenRequest | undefined): AdmissionRequest | null {
   if (open?.stands !== "running" || open.grant === null) return null;
   const { request, grant } = open;

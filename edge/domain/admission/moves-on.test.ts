@@ -1,4 +1,4 @@
-/** A request that moves to another model takes nothing of the first one along (docs/rules/models.md#fallback-models). */
+/** A request that moves to another model keeps nothing of the first one (docs/rules/models.md#fallback-models). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AdmissionHarness } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";

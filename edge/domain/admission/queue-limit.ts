@@ -7,9 +7,7 @@ export const MAX_QUEUED = LIMITS.queuedInCell;
 /** The refusal of a request that finds the queue full. */
 export const QUEUE_FULL = { code: "queue_full", retryAfterMs: 1000, level: null } as const;
 
-/**
- * Whether more requests wait than may, the newest included; `maxQueuedPerTenant` 0: a tenant has no limit of its own.
- */
+/** Whether more requests wait than allowed, including the newest. `maxQueuedPerTenant` 0: a tenant has no limit of its own. */
 export function exceedsQueueLimit(maxQueuedPerTenant: number, queuedOfTenant: number, queued: number): boolean {
   return queued > MAX_QUEUED || (maxQueuedPerTenant > 0 && queuedOfTenant > maxQueuedPerTenant);
 }

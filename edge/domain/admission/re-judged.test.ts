@@ -10,7 +10,7 @@ import type { AdmissionRequest } from "./rpc.ts";
 
 beforeEach(() => vi.useFakeTimers());
 
-/** `tokensPerMinute`: a cap, so that the request's tokens have to be fetched; 0: no cap. */
+/** `tokensPerMinute`: a cap, so that the request must fetch tokens; 0: no cap. */
 function requestOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): AdmissionRequest {
   const revs = [
     { kind: "tenant", id: tenant, rev },
@@ -246,7 +246,7 @@ describe("judging again", () => {
       await end(holder, 10);
       const sentBack = waiting.filter((entry) => entry.decision?.verdict === "stale");
       expect(sentBack.map(({ request }) => request.requestId)).toEqual([`r${turn}`]);
-      // the request that is sent back, its items, and the request behind it
+      // the request that is sent back, its items, and the request after it
       expect(compared.mock.calls.length - before).toBeLessThanOrEqual(3);
       holder = ask(ofKey(`r${turn}`, turn % 1000, 2));
       expect(holder.decision?.verdict).toBe("granted");
@@ -265,7 +265,7 @@ describe("a tenant's requests per minute", () => {
       limits: { ...request.limits, tenant: { ...request.limits.tenant, requestsPerMinute: LIMIT } },
     };
   };
-  /** How many of them are left, once what is free in the Cell has come back; seven seconds refill half a one. */
+  /** How many remain, once the free tokens of the Cell have come back; seven seconds refill half of one. */
   async function left(world: AdmissionHarness): Promise<number> {
     for (let second = 0; second < 7; second += 1) {
       world.nowMs += 1_000;

@@ -23,13 +23,13 @@ export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell:
     cell,
     admission: row.admission === "rejected" || row.admission === "boon" ? row.admission : (slot?.admission ?? "queued"),
     queue_wait_ms: queueWaitMs,
-    // what the Worker took for the wait, and was not, was spent in the gateway
+    // time that the Worker took for the wait, and that was not, was spent in the gateway
     gateway_ms: Math.max(0, row.gateway_ms + row.queue_wait_ms - queueWaitMs),
   };
 }
 
 /**
- * The errors with which the gateway itself ends what a client was getting: it stops, or the caller is refused by now
+ * The errors with which the gateway itself ends an answer: it stops, or the caller is refused by now
  * (docs/rules/keys.md#running-requests).
  */
 export const ENDED_BY_GATEWAY: ReadonlySet<string> = new Set<ErrorCode>([

@@ -15,7 +15,7 @@ import type { HistorySample } from "../cell/history.ts";
 import type { Arrival, LiveSnapshot } from "../fairshare/types.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 
-/** A request for one slot: what the scheduler decides on, and what the Cell needs in addition. */
+/** A request for one slot: the inputs of the scheduler, and additional ones of the Cell. */
 export interface AdmissionRequest extends Arrival {
   /** Revisions of every record that the request was built from: key, tenant, group, model. */
   readonly revs: readonly RevItem[];
@@ -30,7 +30,7 @@ export interface AdmissionRequest extends Arrival {
   readonly again?: boolean;
   /** Numbers the admission requests of one isolate: an answer names the one that it answers. */
   readonly ask?: number;
-  /** It gives back what it has: a grant that came too late, or a refusal that it does not take. */
+  /** It returns what it has: a grant that came too late, or a refusal that it does not accept. */
   readonly anew?: boolean;
   /**
    * Skeleton of the usage row as it would be if nothing more came from the request: the Cell completes it with status,
@@ -47,7 +47,7 @@ export interface AdmissionRequest extends Arrival {
   readonly need: Amounts;
   /** A sub-call that reserves `need` before it runs: a response on the slot of its session (docs/rules/realtime.md#budgets). */
   readonly reserves?: true;
-  /** What the row is billed at when the request is lost while it runs (docs/rules/budgets.md#settlement). */
+  /** The bill of the row if the request is lost while it runs (docs/rules/budgets.md#settlement). */
   readonly estimate: {
     readonly inputTokens: number;
     readonly outputTokens: number;
@@ -87,15 +87,15 @@ export interface Refusal extends Omit<BudgetRefusal, "code"> {
   readonly code: BudgetRefusal["code"] | "queue_full";
 }
 
-/** What the Cell decided about one request. */
+/** The Cell's decision on one request. */
 export type Decision =
   | { readonly verdict: "granted"; readonly grant: Grant }
   | { readonly verdict: "refused"; readonly refusal: Refusal };
 
 /**
- * Some record is older than the newest that the Cell knows: drop these items, read again, send the admission request once
- * more (docs/rules/freshness.md#revisions). Without items only time has passed, and the request is to be judged again. A
- * request that waited keeps its place until then.
+ * Some record is older than the newest that the Cell knows: drop these items, read again, send the admission request once more
+ * (docs/rules/freshness.md#revisions). Without items only time has passed, and the request must be judged again. A request that
+ * waited keeps its place until then.
  */
 export interface Stale {
   readonly verdict: "stale";
@@ -126,7 +126,7 @@ export interface CacheHit {
 
 /** RPC surface of the Cell object. */
 export interface CellApi {
-  /** A name for this life of the object: what is kept in memory only is of this life. `member`: the isolate that calls. */
+  /** A name for this life of the object: whatever is only in memory belongs to this life. `member`: the calling isolate. */
   life(member: string): Promise<string>;
   /**
    * A row of a request that never asked for a slot. Resolves when it is durable, or only counted, as unauthenticated refusals above
@@ -152,7 +152,9 @@ export interface CellApi {
   stats(): Promise<CellStats>;
   /** Whether the request waits or holds a slot, or may show up again. */
   isEntered(requestId: string): Promise<boolean>;
-  /** How many requests of each model hold a slot; a model of which none does is left out. */
+  /** How many requests of each model hold a slot; models without one are left out. */
   inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]>;
   metrics(): Promise<CellMetrics>;
+  /** Returns every lease that no request draws from, and reports what has ended: the process may stop. */
+  reportBudgets(): Promise<void>;
 }

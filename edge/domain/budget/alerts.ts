@@ -26,7 +26,7 @@ function usd(nanoUsd: number): string {
     .replace(/\.?0+$/, "");
 }
 
-/** The cap of which more is used, in words, and whether it will last at the mean rate of its period. */
+/** The cap that has the largest part used, in words, and whether it will last at the mean rate of its period. */
 function amount(account: TermAccount, term: TermLimits, zone: string, nowMs: number): string {
   const unit = usedRatio(account, term)?.unit ?? "tokens";
   const [used, cap, said] =

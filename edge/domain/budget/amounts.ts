@@ -9,7 +9,7 @@
 import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
 import { amount, type Of, orAbsent, type RecordOf, record } from "./shapes.ts";
 
-/** What is known of a request before it runs, and is no estimate. Absent, as in what older releases send and store: 0. */
+/** What is known exactly of a request before it runs. Older releases neither send nor store it: absent counts as 0. */
 const COUNTS = {
   /** Taken from the buckets of requests per minute. */
   requests: orAbsent(amount),
@@ -29,7 +29,7 @@ export const AMOUNTS = record({
 });
 export type Amounts = Of<typeof AMOUNTS>;
 
-/** What a finished request really used. Counts that are absent are those that it needed; in a sum they are 0. */
+/** The real use of a finished request. Absent counts equal its need; in a sum they are 0. */
 export const USED_FIELDS = {
   ...COUNTS,
   /** Zero for refusals and non-2xx outcomes, as is `nanoUsd` (docs/rules/settlement-and-rows.md#cost). */
@@ -47,7 +47,7 @@ export const MAX_AMOUNTS: Amounts = amountsUsed({ tokens: AMOUNT_MAX, nanoUsd: A
 const NANO_PER_USD = 1_000_000_000;
 
 /**
- * A number as an amount: a larger one becomes {@link AMOUNT_MAX}. A number that is no amount for another reason (NaN,
+ * A number as an amount: a larger one becomes {@link AMOUNT_MAX}. A number that is not an amount for another reason (NaN,
  * negative, a fraction) is returned unchanged; the code that takes amounts refuses it.
  */
 export function clamped(value: number): number {
@@ -85,7 +85,7 @@ export function plus<T extends Sum>(a: T, b: T): T {
   return zip(a, b, (x, y) => clamped(x + y));
 }
 
-/** What is left of `a` without `b`; never negative. */
+/** The rest of `a` without `b`; never negative. */
 export function minus<T extends Sum>(a: T, b: T): T {
   return zip(a, b, (x, y) => Math.max(0, x - y));
 }
@@ -118,12 +118,12 @@ export function isNothing(sum: Sum): boolean {
   return bucketTokens === 0 && termTokens === 0 && sum.nanoUsd === 0 && (sum.requests ?? 0) === 0;
 }
 
-/** What was used, as amounts of every limit. */
+/** The amounts used, for every limit. */
 export function amountsUsed({ tokens, nanoUsd, requests = 0 }: ActualUsage): Amounts {
   return { bucketTokens: tokens, requests, termTokens: tokens, nanoUsd };
 }
 
-/** What of amounts is no estimate. */
+/** The parts of amounts that are not estimates. */
 export function countsIn({ requests = 0 }: Counts): Required<Counts> {
   return { requests };
 }

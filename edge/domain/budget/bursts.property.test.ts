@@ -1,8 +1,6 @@
 /**
- * Buckets that Cells share, beside buckets as they are defined (docs/rules/budgets.md#per-minute-buckets): each holds its
- * capacity at most, whatever of it is out on lease, and whichever capacity it had before.
- *
- * @module-tag check
+ * Buckets that Cells share, compared with buckets by definition (docs/rules/budgets.md#per-minute-buckets): each holds at most
+ * its capacity, whatever part of it is out on lease, and whatever capacity it had before.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -22,7 +20,7 @@ import { amountOf, perMinute, RATE_NAMES, type Rate } from "./rates.ts";
 class DefinedBuckets implements RequestWatch {
   readonly #world: BudgetSimulation;
   readonly #buckets = new Map<string, { cap: number; level: number; atMs: number }>();
-  /** What was served of a bucket that did not hold it. */
+  /** What was served although the bucket did not hold it. */
   readonly passed: string[] = [];
 
   constructor(world: BudgetSimulation) {
@@ -39,7 +37,7 @@ class DefinedBuckets implements RequestWatch {
   }
 
   ended(): void {
-    // It used what it took.
+    // Its use equals its draw.
   }
 
   /** Capacities change. */
@@ -70,7 +68,7 @@ function namesOf({ tenant, key }: BudgetLimits): readonly (readonly [name: strin
 
 const TEN = { bucketTokens: 10, termTokens: 10, nanoUsd: 0, requests: 1 };
 
-/** A request that leaves, or is given up, while it waits had its need taken: that comes back later, as what is not used. */
+/** A request that leaves, or is given up, while it waits has drawn its need. The need is returned later, as unused. */
 const STEPS = [
   [10, "reserve"],
   [3, "expect"],

@@ -1,6 +1,6 @@
 /**
- * Clocks that are set, by example (docs/rules/budgets.md#lives-of-a-cell): those of a cell, of the budget object, and
- * of the next life of either. What must hold for any clocks is in tenant-budget.property.test.ts.
+ * Clocks that are set, by example (docs/rules/budgets.md#lives-of-a-cell): those of a cell, of the budget object, and of the
+ * next life of either. The laws for any clocks are in tenant-budget.property.test.ts.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

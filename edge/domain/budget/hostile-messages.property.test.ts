@@ -1,6 +1,6 @@
 /**
- * The budget object against numbers of every kind (docs/rules/budgets.md#amounts), in lease requests, reports, limits and
- * the ledger's sums: what is no amount is never stored, changes no limit, and is reported.
+ * The budget object against numbers of every kind (docs/rules/budgets.md#amounts), in lease requests, reports, limits and the
+ * ledger's sums: a number that is not an amount is never stored, changes no limit, and is reported.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

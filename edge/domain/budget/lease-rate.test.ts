@@ -8,7 +8,7 @@ import { BudgetSimulation, limitsWith } from "../../../test/harness/edge/budget/
 const NEED = { bucketTokens: 2_000, termTokens: 2_000, nanoUsd: 20_000_000 };
 const USED = { tokens: 500, nanoUsd: 5_000_000 };
 
-/** Messages per request of a tenant that sends one every 200 ms for ten minutes, each of which runs for 1 s. */
+/** Messages per request of a tenant that sends a request of 1 s every 200 ms for ten minutes. */
 function messagesPerRequest(limits: ReturnType<typeof limitsWith>) {
   const world = new BudgetSimulation(1);
   const cell = world.cell(0);

@@ -16,7 +16,7 @@ import {
 } from "./rates.ts";
 import { amount, integer, type Of, oneOf, orNull, record, text } from "./shapes.ts";
 
-/** One term budget (docs/rules/budgets.md#term-budgets). A null cap is no cap; a null period is a lifetime. */
+/** One term budget (docs/rules/budgets.md#term-budgets). A null cap means no cap; a null period means a lifetime. */
 const TERM = record({
   tokens: orNull(amount),
   nanoUsd: orNull(amount),
@@ -53,7 +53,7 @@ function termLimits(budget: ResolvedBudget): TermLimits {
   };
 }
 
-/** Stands for a key where only the tenant is meant; no counter is kept for it. */
+/** Used as the key where only the tenant is meant; no counter is kept for it. */
 export const NO_KEY: KeyLimits = {
   id: "",
   label: "",
@@ -68,20 +68,20 @@ type KeyFacts = Pick<ResolvedKey, "key_id" | "key_name" | "key_prefix" | "budget
 type TenantFacts = Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "budget"> & RateFields;
 type EndUserFacts = Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "end_user_budget">;
 
-/** The limits of a key's hot copy and of its tenant; those of the tenant alone when `key` is null. */
+/** The limits of a key's hot copy and of its tenant; only those of the tenant when `key` is null. */
 export function limitsOf(key: KeyFacts | null, tenant: TenantFacts): BudgetLimits {
   return { tenant: tenantLimits(tenant), key: key === null ? NO_KEY : keyLimits(key) };
 }
 
 /**
- * The name of the budget object for the end users of a tenant. It can be no end user's id, which has a slash after that of the
- * tenant: the ledger has nothing under it.
+ * The name of the budget object for the end users of a tenant. No end user can have it as id, because such an id has a slash
+ * after the tenant's: the ledger has nothing under this name.
  */
 export const endUsersOf = (tenantId: string): string => `${tenantId}:end-users`;
 
 /**
- * The budget of an end user (docs/rules/budgets.md#end-users), which is that of a key whose tenant has no limits; null: nobody is
- * named, or the tenant has none for end users.
+ * The budget of an end user (docs/rules/budgets.md#end-users), in the form of a key whose tenant has no limits; null: the
+ * request names nobody, or the tenant has no budget for end users.
  */
 export function endUserLimitsOf(endUser: string, tenant: EndUserFacts): BudgetLimits | null {
   const term = termLimits(tenant.end_user_budget);
@@ -94,10 +94,10 @@ export function endUserLimitsOf(endUser: string, tenant: EndUserFacts): BudgetLi
   };
 }
 
-/** Whether a key stands for an end user: the id of a key has no slash. */
+/** Whether a key represents an end user: the id of a key has no slash. */
 export const isEndUser = (keyId: string): boolean => keyId.includes("/");
 
-/** The same where a level per minute can be shown; null where there is no such limit. */
+/** The same for displays of the level per minute; null if there is no such limit. */
 export function ratedLimitsOf(key: KeyFacts, tenant: TenantFacts): BudgetLimits | null {
   const limits = limitsOf(key, tenant);
   return isRated(limits.tenant) || isRated(limits.key) ? limits : null;
@@ -134,7 +134,7 @@ export function isCapped(term: TermLimits): boolean {
   return term.tokens !== null || term.nanoUsd !== null;
 }
 
-/** The tightest limit of tokens per minute of which a request needs more than it ever holds; null: it can fit. */
+/** The tightest limit of tokens per minute that can never hold what a request needs; null: it can fit. */
 export function exceededQuota(
   limits: BudgetLimits,
   { bucketTokens }: Amounts,
@@ -154,7 +154,7 @@ export function needsLease({ tenant, key }: BudgetLimits): boolean {
   return isBound(tenant) || isBound(key);
 }
 
-/** The amounts that count under the limits: nothing of a rate that has no limit. */
+/** The amounts that count under the limits: rates without a limit count nothing. */
 export function countedBy({ tenant, key }: BudgetLimits, amounts: Amounts): Amounts {
   let counted = amounts;
   for (const rate of RATE_NAMES) {

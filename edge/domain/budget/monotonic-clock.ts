@@ -1,16 +1,16 @@
 /**
- * Time for durations (how long a lease lives, when a message is due, how much a bucket refills), made from a clock that may
- * be set. It advances with the clock, and stands still while the clock is set back. So setting the clock back never makes a
- * duration longer, and only setting it ahead can end one early. It is never behind the clock. What depends on the date
- * (period tags) is decided by the clock itself.
+ * Time for durations (how long a lease lives, when a message is due, how much a bucket refills), made from a clock that may be
+ * set. It advances with the clock, and stands still while the clock is set back. So setting the clock back never makes a
+ * duration longer, and only setting it ahead can end one early. It is never behind the clock. The clock itself decides what
+ * depends on the date (period tags).
  */
 export class MonotonicClock {
   #clockMs: number | null = null;
   #steadyMs = 0;
 
   /**
-   * The time, in ms, while the clock shows `clockMs`; at first it is what the clock shows. Readings have to be given in the
-   * order in which they were taken.
+   * The time in ms while the clock shows `clockMs`; at first both are equal. Pass readings in the order in which they were
+   * taken.
    */
   at(clockMs: number): number {
     if (this.#clockMs === null) this.#steadyMs = clockMs;
@@ -19,7 +19,7 @@ export class MonotonicClock {
     return this.#steadyMs;
   }
 
-  /** What the clock, as read last, will show at a time, unless it is set meanwhile; a time that has passed is now. */
+  /** The reading that the clock will show at a time, unless it is set meanwhile; a time that has passed is now. */
   clockAt(steadyMs: number): number {
     return (this.#clockMs ?? 0) + Math.max(0, steadyMs - this.#steadyMs);
   }

@@ -16,7 +16,7 @@ import { perMinute } from "./rates.ts";
 interface Sum {
   tokens: number;
   nanoUsd: number;
-  /** Above what was drawn from the bucket. */
+  /** Above the amount drawn from the bucket. */
   bucketTokens: number;
 }
 
@@ -29,9 +29,9 @@ function add(sum: Sum, more: Sum): void {
 }
 
 /**
- * The bound, counted from what requests really used: used <= cap + what the requests used above their need that were running when
- * the cap was reached + one request. A Cell has reached the cap with the last request that it admits: what ended before that one
- * was taken from a lease, or the authority knew of it.
+ * The bound, counted from the real use of requests: used <= cap + what the requests used above their need that were running
+ * when the cap was reached + one request. A Cell has reached the cap with the last request that it admits: the use of requests
+ * that ended before that one was taken from a lease, or the authority knew of it.
  */
 class CapBound implements RequestWatch {
   /** By key: what ended requests used. */
@@ -62,7 +62,7 @@ class CapBound implements RequestWatch {
     });
   }
 
-  /** What a tenant's requests have used in all. */
+  /** The total use of a tenant's requests. */
   get usedTokens(): number {
     return [...this.#used.values()].reduce((sum, { tokens }) => sum + tokens, 0);
   }
@@ -93,7 +93,7 @@ class CapBound implements RequestWatch {
     return passed;
   }
 
-  /** What was used or is drawn, and what is over, of one key or of all. */
+  /** The use and the drawn amounts, and how far they exceed the cap, of one key or of all. */
   #sums(world: BudgetSimulation, key: string | null): { readonly used: Sum; readonly over: Sum } {
     const used = zero();
     const over = zero();

@@ -1,14 +1,14 @@
 /**
- * The limits per minute that a tenant and each of its keys can have, by what they count
- * (docs/rules/budgets.md#per-minute-buckets). Every limit is a bucket; a request takes from all that bind it at once. What is
- * said of one here is all that the budgets know of it: a further limit is a row of this table.
+ * The limits per minute that a tenant and each of its keys can have, by their unit (docs/rules/budgets.md#per-minute-buckets).
+ * Every limit is a bucket; a request takes from all that bind it at once. A row here is all that the budgets know of a limit:
+ * another limit is another row.
  */
 import type { Amounts } from "./amounts.ts";
 import { amount, orAbsent, type RecordOf, type Shape } from "./shapes.ts";
 
 /**
  * `limit` and `field`: its name in limits, and in records of tenants and keys. `amount`: the part of amounts that is taken from
- * its buckets. `reason`: what a refusal by it is called in messages and on disks.
+ * its buckets. `reason`: the name of its refusals in messages and on disks.
  */
 export const RATES = {
   tokens: {
@@ -59,7 +59,7 @@ export function rateLimitsOf(fields: RateFields): RateLimits {
   for (const rate of RATE_NAMES) {
     const { field, limit } = RATES[rate];
     const cap = fields[field] ?? 0;
-    // What is no amount stays, to be refused.
+    // A number that is not an amount stays, to be refused.
     if (cap !== 0) limits[limit] = cap;
   }
   return limits;
@@ -76,11 +76,11 @@ export function byRate<T>(of: (rate: Rate) => T): Readonly<Record<Rate, T>> {
   return all as Record<Rate, T>;
 }
 
-/** What the buckets of a tenant (null) and of its keys gain, or lose when negative. */
+/** The gain of the buckets of a tenant (null) and of its keys; negative for a loss. */
 export class RateGains {
   readonly #owners = new Map<string | null, Record<Rate, number>>();
 
-  /** Adds amounts, `times` over, to the tenant's and to a key's; a null or empty id is none. */
+  /** Adds amounts, `times` over, to the tenant's and to a key's; a null or empty id means no key. */
   add(keyId: string | null, amounts: Amounts, times: 1 | -1): void {
     this.#add(null, amounts, times);
     if (keyId !== null && keyId !== "") this.#add(keyId, amounts, times);

@@ -7,7 +7,7 @@ import { isAmount } from "../../../shared/money/amount.ts";
 /** The path from the value to its first part that is invalid; null: it is a T. */
 export interface Shape<T> {
   (value: unknown): string | null;
-  /** There is none: only for the types. */
+  /** Never present at run time: only for the types. */
   readonly of?: T;
 }
 
@@ -28,9 +28,9 @@ export function isOf<T>(shape: Shape<T>, value: unknown): value is T {
 }
 
 /**
- * The first part that is invalid, with `name` for the value itself, for human readers; null: the value has the shape. What enters
- * the budgets was clamped by its caller, so a fault is a defect of the gateway: who finds one refuses the whole message part, stores
- * none of it and reports the name (docs/rules/budgets.md#amounts).
+ * The name of the first invalid part, for human readers; `name` stands for the value itself; null: the value has the shape.
+ * Callers clamp what enters the budgets, so a fault is a defect of the gateway: the code that finds one refuses the whole
+ * message part, stores none of it and reports the name (docs/rules/budgets.md#amounts).
  */
 export function faultIn(shape: Shape<unknown>, value: unknown, name = ""): string | null {
   const path = shape(value);
@@ -93,7 +93,7 @@ export function pairOf<A, B>(first: Shape<A>, second: Shape<B>): Shape<readonly 
   return shapeOf((value) => Array.isArray(value) && isOf(first, value[0]) && isOf(second, value[1]));
 }
 
-/** By names that nobody knows before. */
+/** By names that are not known in advance. */
 export function mapOf<T>(shape: Shape<T>): Shape<Readonly<Record<string, T>>> {
   return shapeOf((value) => isObject(value) && Object.values(value).every((each) => isOf(shape, each)));
 }

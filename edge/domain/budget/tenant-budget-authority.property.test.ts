@@ -1,7 +1,7 @@
 /**
  * Several Cells against one authority, with messages lost, repeated and delayed, crashes on both sides, requests that lose
- * contact and come back, clocks that are set, and amounts up to the largest: what must hold at every moment, and what must
- * have come back when everything is delivered.
+ * contact and come back, clocks that are set, and amounts up to the largest: the laws at every moment, and the returns once
+ * everything is delivered.
  *
  * @module-tag check
  */
@@ -61,7 +61,7 @@ function holds(world: BudgetSimulation, limits: BudgetLimits): void {
   expect(covers(reserved, { bucketTokens: 0, termTokens: tokens, nanoUsd })).toBe(true);
 }
 
-/** Every counter is what the world knows, nothing is reserved, and the cells have nothing left to say. */
+/** Every counter has the value of the world, nothing is reserved, and the cells have nothing left to report. */
 function restsIn(world: BudgetSimulation, limits: BudgetLimits): void {
   for (const whose of ["tenant", "key"] as const) {
     const { account, reserved } = world.core.read(whose, limits, world.coreMs);

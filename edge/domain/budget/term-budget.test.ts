@@ -32,7 +32,7 @@ const MONTHLY: TermLimits = { ...caps(100), period: "monthly" };
 const utcMonth: MonthOf = (epochMs) => new Date(epochMs).toISOString().slice(0, 7);
 /** A monthly counter in UTC while the clock shows that. */
 const monthly = (clock: string) => new TermPeriod(MONTHLY, "UTC", Date.parse(clock), utcMonth);
-/** One of which this much was used in that month. */
+/** A counter with this use in that month. */
 const spent = (tag: string): TermAccount => ({ ...emptyAccount(tag), usedTokens: 5, usedNanoUsd: 1, raised: ["warn"] });
 const MORE = { tokens: 2, nanoUsd: 2 };
 

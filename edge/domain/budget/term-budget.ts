@@ -19,7 +19,7 @@ export const TERM_ACCOUNT = record({
   usedNanoUsd: amount,
   /** Alerts raised under this tag, since they were armed. */
   raised: listOf(ALERT_LEVEL),
-  /** Revision of the limits whose cap armed the alerts again; absent: they are armed since the period began. */
+  /** Revision of the limits whose cap armed the alerts again; absent: they are armed since the period started. */
   armedRev: orAbsent(integer),
 });
 export type TermAccount = Of<typeof TERM_ACCOUNT>;
@@ -46,7 +46,7 @@ export function emptyAccount(tag: string): TermAccount {
   return { tag, usedTokens: 0, usedNanoUsd: 0, raised: [] };
 }
 
-/** Correct clocks differ by less than this: a smaller difference is no reason to go back to the month before. */
+/** Correct clocks differ by less than this: a smaller difference is no reason to return to the previous month. */
 const CLOCKS_APART_MS = 60 * 60_000;
 /**
  * A request has ended, and its end has been reported, within this time after its start
@@ -66,7 +66,7 @@ export class TermPeriod {
 
   /**
    * The account in the current period: a new period, or a missing account, starts empty. The month goes back only when the
-   * clock was certainly set back; what was used in that month is in the ledger.
+   * clock was certainly set back; the use of that month is in the ledger.
    */
   roll(account: TermAccount | null | undefined): TermAccount {
     const tag = this.#tagAt(this.#nowMs);
@@ -77,9 +77,9 @@ export class TermPeriod {
   }
 
   /**
-   * Adds what a request used whose start lies in the period `tag`. It is left out when that period is over, or differs from
-   * the counter's current one. A month that cannot be the request's (it has not begun, or it ended too long ago) comes from
-   * a wrong clock and counts as the current month: use is never left out because of a wrong clock.
+   * Adds the use of a request that started in the period `tag`. It is left out when that period is over, or differs from the
+   * counter's current one. A month that cannot be the request's (it has not started, or it ended too long ago) comes from a
+   * wrong clock and counts as the current month: use is never left out because of a wrong clock.
    */
   charge(account: TermAccount, tag: string, used: ActualUsage): TermAccount {
     if (tag !== account.tag && !this.#isWrong(tag, account.tag)) return account;
@@ -110,7 +110,7 @@ export function raiseTo(account: TermAccount, sum: ActualUsage): TermAccount {
   };
 }
 
-/** What is left before the gate closes, per dimension; Infinity without a cap, negative when more was used. */
+/** The rest before the gate closes, per dimension; Infinity without a cap, negative after overuse. */
 export interface Headroom {
   readonly tokens: number;
   readonly nanoUsd: number;
@@ -140,7 +140,7 @@ export function usedRatio(
   return cost === null || tokens >= cost ? { ratio: tokens, unit: "tokens" } : { ratio: cost, unit: "USD" };
 }
 
-/** Arms both alerts again when a cap was raised, or removed, so that it lies above what is used. */
+/** Arms both alerts again when a cap was raised, or removed, and now lies above the use. */
 export function rearm(account: TermAccount, before: TermLimits, limits: TermLimits, rev: number): TermAccount {
   const ratio = (of: TermLimits) => usedRatio(account, of)?.ratio ?? 0;
   const isAbove = ratio(limits) < Math.min(1, ratio(before));

@@ -1,8 +1,8 @@
 /**
- * A token bucket for a limit per minute (docs/rules/budgets.md#per-minute-buckets): arithmetic only. Its tokens are
- * whatever the limit counts. It starts full, refills continuously, never exceeds its cap, and over-use becomes debt down to
- * minus the cap. A cap of 0 means that there is no bucket. Callers give it times of a MonotonicClock: only forward steps of
- * a clock refill it.
+ * A token bucket for a limit per minute (docs/rules/budgets.md#per-minute-buckets): arithmetic only. Its tokens are the units
+ * that the limit counts. It starts full, refills continuously, never exceeds its cap, and over-use becomes debt down to minus
+ * the cap. A cap of 0 means that there is no bucket. Callers give it times of a MonotonicClock: only forward steps of a clock
+ * refill it.
  */
 import type { Amounts } from "./amounts.ts";
 import { amountOf, byRate, RATE_NAMES, type Rate } from "./rates.ts";
@@ -55,7 +55,7 @@ const NO_LEVEL: RateLevel = { limitTokens: 0, remainingTokens: 0, resetMs: 0 };
 
 const MINUTE_MS = 60_000;
 
-/** A bucket whose state is lost: empty, whatever its cap is at the next touch. */
+/** A bucket whose state is lost: empty, for any cap at the next touch. */
 export function spentBucket(nowMs: number): TokenBucket {
   return { capTokens: 1, levelTokens: 0, atMs: nowMs };
 }
@@ -67,8 +67,8 @@ export function fullBucket(capTokens: number, nowMs: number): TokenBucket {
 }
 
 /**
- * The bucket as of now under the current cap: refilled at its old rate but for what is `unspent`, then cut to a changed cap; a
- * new bucket is full.
+ * The bucket as of now under the current cap: refilled at its old rate except for the `unspent` part, then cut to a changed
+ * cap; a new bucket is full.
  */
 export function touchBucket(bucket: TokenBucket, capTokens: number, nowMs: number, unspent = 0): TokenBucket {
   if (bucket.capTokens === 0) return fullBucket(capTokens, Math.max(nowMs, bucket.atMs));
@@ -96,17 +96,17 @@ export function bucketsIn({ tenant, key }: OwnedBuckets): readonly Buckets[] {
   return key === null ? [tenant] : [tenant, key];
 }
 
-/** What the buckets of a rate hold; Infinity without one. */
+/** The levels of a rate's buckets; Infinity without one. */
 export function roomOf(buckets: OwnedBuckets, rate: Rate): number {
   return Math.min(...bucketsIn(buckets).map((of) => (of[rate].capTokens === 0 ? Infinity : of[rate].levelTokens)));
 }
 
-/** The first rate of which a bucket holds less than is needed; null: they hold enough. */
+/** The first rate whose bucket holds less than is needed; null: they hold enough. */
 export function shortRate(buckets: OwnedBuckets, need: Amounts): Rate | null {
   return RATE_NAMES.find((rate) => roomOf(buckets, rate) < amountOf(need, rate)) ?? null;
 }
 
-/** Whole ms to wait until all buckets hold what is needed, at least 1 (docs/rules/headers.md#budget-headers). */
+/** Whole ms to wait until all buckets hold the need, at least 1 (docs/rules/headers.md#budget-headers). */
 export function retryAfterMs(buckets: OwnedBuckets, need: Amounts): number {
   const waits = bucketsIn(buckets).flatMap((of) => RATE_NAMES.map((rate) => msUntil(of[rate], amountOf(need, rate))));
   return Math.max(1, Math.ceil(Math.max(...waits)));
@@ -132,7 +132,7 @@ export function msUntilOne({ limitTokens, resetMs }: RateLevel): number {
   return Math.max(1, Math.ceil(resetMs - ((limitTokens - 1) * MINUTE_MS) / limitTokens));
 }
 
-/** Of every rate the level that has the least left; null when there is no limit at all. */
+/** The level of every rate with the least left; null if there is no limit at all. */
 export function tightestLevel(all: readonly Buckets[]): BucketLevel | null {
   let levels: BucketLevel | null = null;
   for (const rate of RATE_NAMES) {

@@ -23,7 +23,7 @@ export interface BudgetUsage {
 /** Bounds of the local month that an instant lies in. The caller provides it. */
 export type MonthBounds = (epochMs: number, zone: string) => { readonly startMs: number; readonly endMs: number };
 
-/** When the period began, for reads and for sums over the ledger; null: it has no beginning. */
+/** When the period started, for reads and for sums over the ledger; null if it has no start. */
 export function periodStartMs(term: TermLimits, zone: string, nowMs: number, bounds: MonthBounds): number | null {
   return term.period === "monthly" ? bounds(nowMs, zone).startMs : term.startedAtMs;
 }

@@ -1,4 +1,4 @@
-/** What the Cell keeps beside its scheduler: revisions, counters, the bound on refusals, how a permit's row ends. */
+/** The state of a Cell beside its scheduler: revisions, counters, the bound on refusals, the end of a permit's row. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";

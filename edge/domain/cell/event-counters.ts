@@ -20,6 +20,7 @@ const EVENT_METRICS = [
   "gateway_jwks_refresh_total",
   "gateway_auth_failures_total",
   "gateway_otel_spans_dropped_total",
+  "gateway_captures_total",
 ] as const satisfies readonly CellMetricName[];
 
 type EventMetricName = (typeof EVENT_METRICS)[number];
@@ -46,8 +47,8 @@ export interface CountedEvent extends MetricEvent {
 }
 
 /**
- * One run of a boon or scanner that took `ms`, as what is to be counted of it (docs/rules/metrics.md#boons). A time that
- * is no amount counts as 0.
+ * One run of a boon or scanner that took `ms`, as counts (docs/rules/metrics.md#boons). A time that is not an amount counts as
+ * 0.
  */
 export function boonEvent(boon: CountedBoon, outcome: BoonOutcome, ms: number): readonly CountedEvent[] {
   const tookMs = Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : 0;
@@ -57,7 +58,7 @@ export function boonEvent(boon: CountedBoon, outcome: BoonOutcome, ms: number): 
   ];
 }
 
-/** Most label sets besides those that are shown from the start: these always fit. */
+/** Most label sets in addition to those that are shown from the start, which always fit. */
 const LABEL_SETS_MAX = 10_000;
 
 /** Events with how often they happened: a single one happened once. */

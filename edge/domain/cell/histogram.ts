@@ -11,7 +11,7 @@ type SavedHistogram = Of<typeof savedHistogram>;
 
 export class Histogram {
   readonly #bounds: readonly number[];
-  /** One per bound, and one for what exceeds them all. */
+  /** One per bound, and one for values above all bounds. */
   readonly #hits: number[];
   #sum = 0;
 
@@ -33,7 +33,7 @@ export class Histogram {
     return { hits: [...this.#hits], sum: this.#sum };
   }
 
-  /** Adds what was saved under the same bounds; other bounds are ignored. */
+  /** Adds saved values under the same bounds; other bounds are ignored. */
   add(saved: SavedHistogram): void {
     if (saved.hits.length !== this.#hits.length) return;
     for (const [at, hits] of saved.hits.entries()) this.#hits[at] = (this.#hits[at] ?? 0) + hits;

@@ -1,4 +1,4 @@
-/** The last hour of a cell: bounded, ascending, and summing to what the scheduler saw. */
+/** The last hour of a cell: bounded, ascending, and with the scheduler's sums. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NIL_UUID } from "../../../shared/usage/usage-row.ts";
@@ -54,7 +54,7 @@ describe("a sample", () => {
   });
 });
 
-/** A disk in memory that counts what is written to it. */
+/** A disk in memory that counts writes. */
 class Disk implements HistoryDisk {
   readonly rows = new Map<number, HistoryMinute>();
   writes = 0;

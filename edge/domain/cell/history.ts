@@ -1,7 +1,7 @@
 /**
  * The last hour of a Cell, with a sample every two seconds while it is active (docs/rules/fairshare.md#history). Samples
- * contain only what was busy: a missing sample, group or tenant means zero. They are written to disk a minute at a time:
- * when the minute is over, and, unfinished, when the Cell goes to rest. A reset under load loses what is not on disk yet,
+ * contain only what was busy: a missing sample, group or tenant means zero. They are written to disk a minute at a time: when
+ * the minute is over, and, unfinished, when the Cell goes to rest. A reset under load loses samples that are not on disk yet,
  * at most a minute and the time between two reports.
  */
 import type { CapacityReason } from "../../../shared/fields/model-fields.ts";
@@ -45,13 +45,13 @@ export interface HistoryMinute {
   readonly recent: RecentActivity;
 }
 
-/** Where minutes are kept. Calls may throw; then only what the call was to do is lost. */
+/** Where minutes are kept. Calls may throw; then only the effect of that call is lost. */
 export interface HistoryDisk {
   /** Every minute that is kept, ascending. */
   minutes(): readonly HistoryMinute[];
   /** The minute that was written last; null when none was. */
   lastMinute(): HistoryMinute | null;
-  /** Replaces what was written of this minute before. */
+  /** Replaces what was written for this minute. */
   write(minute: HistoryMinute): void;
 }
 
@@ -64,7 +64,7 @@ export class History {
   #unwritten: HistorySample[] = [];
   /** Time of the last sample on disk. */
   #writtenMs = Number.NEGATIVE_INFINITY;
-  /** What an earlier life of the object left: its last minute, and what was active then. */
+  /** Left by an earlier life of the object: its last minute, and what was active then. */
   readonly #earlier: HistoryMinute | null;
   #last: { readonly snapshot: SchedulerSnapshot; readonly atMs: number } | null = null;
 
@@ -111,7 +111,7 @@ export class History {
     }
   }
 
-  /** Samples from `sinceMs` on, ascending, of the hour before `nowMs`, earlier lives of the object included. */
+  /** Samples from `sinceMs` on, ascending, of the hour before `nowMs`, including earlier lives of the object. */
   since(sinceMs: number, nowMs: number): readonly HistorySample[] {
     if (!this.#readBack) {
       const first = this.#samples[0]?.ts_ms ?? Number.POSITIVE_INFINITY;

@@ -1,5 +1,3 @@
-/** What is remembered of requests, within bounds. */
-
 /** More requests than can end while a call is on its way. */
 const KEPT = 10_000;
 

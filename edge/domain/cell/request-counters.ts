@@ -36,7 +36,7 @@ const savedCounters = record({
 });
 export type SavedCounters = Of<typeof savedCounters>;
 
-/** What was saved; null when nothing was, or in another form. A counter that an earlier version did not have is 0. */
+/** The saved counters; null if nothing was saved, or in another form. A counter that an earlier version did not have is 0. */
 export function readCounters(saved: string | null): SavedCounters | null {
   const read = saved === null ? null : filled(new RequestCounters().save(), JSON.parse(saved));
   return isOf(savedCounters, read) ? read : null;
@@ -80,7 +80,7 @@ export class RequestCounters {
     else if (cache_status === "miss") this.#cache = { hit, miss: miss + 1, tokensSaved };
   }
 
-  /** What is counted so far, to be stored or sent; {@link readCounters} reads a stored one, {@link RequestCounters.add} adds it. */
+  /** The counts so far, to be stored or sent; {@link readCounters} reads stored ones, {@link RequestCounters.add} adds them. */
   save(): SavedCounters {
     return {
       requests: [...this.#requests],
@@ -93,7 +93,7 @@ export class RequestCounters {
     };
   }
 
-  /** Adds what was saved. */
+  /** Adds saved counters. */
   add(saved: SavedCounters): void {
     for (const [name, value] of saved.requests) add(this.#requests, name, value);
     for (const [outcome, value] of saved.upstream) add(this.#upstream, outcome, value);

@@ -16,7 +16,7 @@ export class Revisions {
   readonly #known = new Map<string, Known>();
   #generation = 0;
 
-  /** Changes with every change: what was current under the same number is current still. */
+  /** Changes with every change: under the same number, what was current is still current. */
   get generation(): number {
     return this.#generation;
   }
@@ -47,8 +47,8 @@ export class Revisions {
   }
 
   /**
-   * Forgets what is older than any copy was at a time: now, or the arrival of the oldest admission request that is still to
-   * be judged.
+   * Forgets revisions older than any copy at a time: now, or the arrival of the oldest admission request that is still to be
+   * judged.
    */
   prune(nowMs: number): void {
     for (const [name, known] of this.#known) {

@@ -1,6 +1,6 @@
 /**
- * Streams as careless servers write them, translated and read by the official clients (docs/rules/dialects.md#streams): a client
- * gets the whole answer, or the error event; never an error of its own.
+ * Streams as careless servers write them, translated and read by the official clients (docs/rules/dialects.md#streams): a
+ * client gets the whole answer, or the error event; never an error of its own code.
  *
  * @module-tag check
  */
@@ -103,7 +103,7 @@ const messageEvents = fc
   ])
   .map((events) => events.map((event) => JSON.stringify(event)));
 
-/** What a client gets; null: the stream is broken, and the relay ends it with the route's error event. */
+/** The client's result; null: the stream is broken, and the relay ends it with the route's error event. */
 function translated(path: string, dialect: "openai" | "anthropic", events: readonly string[]): string | null {
   const stream = translationOf(path, dialect, { createdSecs: 1, usageAsked: true })?.stream();
   if (stream === undefined) throw new Error("no translation");

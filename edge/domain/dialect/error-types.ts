@@ -34,7 +34,7 @@ export function chatError(status: number, body: unknown): JsonObject {
   return { error: { message: messageOf(status, body), type: errorType(status), param: null, code } };
 }
 
-/** The status of an error event, which has none of its own. */
+/** The status of an error event, which carries none itself. */
 export function statusOfEvent(event: JsonObject): number {
   const { error } = event;
   const { type, code } = isJsonObject(error) ? error : event;

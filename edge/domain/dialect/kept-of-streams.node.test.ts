@@ -1,4 +1,4 @@
-/** What the translation of a stream keeps of a chunk, in memory (docs/rules/dialects.md#streams). */
+/** The memory that the translation of a stream keeps for a chunk (docs/rules/dialects.md#streams). */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** The table of docs/rules/dialects.md#what-is-lost is that of the code. */
+/** The table of docs/rules/dialects.md#what-is-lost equals the table in the code. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

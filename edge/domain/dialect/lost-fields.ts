@@ -17,8 +17,8 @@ export type Dialect = "openai" | "anthropic";
 type ClientApi = Dialect | "responses";
 
 /**
- * Fields with one fate: what happens, the fix of refused ones or the reason of dropped ones, and their names; `[]` stands for
- * the elements of a list.
+ * Fields with the same treatment: the treatment, the fix for refused ones or the reason for dropped ones, and their names; `[]`
+ * means the elements of a list.
  */
 type Loss = readonly [outcome: "refused" | "dropped", why: string, fields: string];
 
@@ -111,7 +111,7 @@ export function untranslatable(
   });
 }
 
-/** The elements of a list in a request; null has none. Throws for anything else, because it would be lost. */
+/** The elements of a list in a request; null counts as an empty list. Throws for any other value, because it would be lost. */
 export function listAt(dialect: ClientApi, at: string, value: unknown, fix = "use a list"): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (value === undefined || value === null) return [];

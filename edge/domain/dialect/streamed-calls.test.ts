@@ -1,4 +1,7 @@
-/** What the pieces of a chat completion's stream become in a message: calls, and the end of a refusal (docs/rules/dialects.md#streams). */
+/**
+ * How the pieces of a chat completion's stream appear in a message: calls, and the end of a refusal
+ * (docs/rules/dialects.md#streams).
+ */
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";

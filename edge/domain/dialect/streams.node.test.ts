@@ -176,7 +176,7 @@ function blockEvents(block: JsonObject, roll: (bound: number) => number) {
   };
 }
 
-/** What the client gets for these events, and the end of the body. */
+/** The client's result for these events, and the end of the body. */
 function translated(stream: StreamTranslation, events: readonly string[]): string {
   return events.map((data) => atOnce(stream.event(null, data))).join("") + stream.end();
 }
@@ -214,7 +214,7 @@ async function readByOpenAi(text: string): Promise<JsonObject> {
   return JSON.parse(JSON.stringify(read)) as JsonObject;
 }
 
-/** The parts of a completion that a stream has as well; reasoning is no part of OpenAI's own clients. */
+/** The parts of a completion that a stream has too; OpenAI's own clients do not know reasoning. */
 function readable(completion: JsonObject): object {
   const { id, model, created, choices, usage } = completion;
   const [choice] = choices as { readonly finish_reason: unknown; readonly message: JsonObject }[];

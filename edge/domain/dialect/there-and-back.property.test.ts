@@ -1,4 +1,6 @@
-/** A request in the other dialect and back again is the same in what both can say (docs/rules/dialects.md#requests). */
+/**
+ * A request translated to the other dialect and back keeps everything that both can express (docs/rules/dialects.md#requests).
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";

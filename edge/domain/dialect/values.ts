@@ -1,7 +1,7 @@
-/** Values of documents that others wrote: each is what it should be, or nothing. */
+/** Reads values of documents that others wrote: each gets its expected type, or an empty value. */
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 
-/** What a character takes in memory. */
+/** The memory of a character. */
 export const CHARACTER_BYTES = 2;
 /** Work for a message, a part of one or a tool, in units. */
 export const ITEM_UNITS = 32;
@@ -20,7 +20,7 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A number of tokens; undefined for what cannot be one. */
+/** A number of tokens; undefined if the value cannot be one. */
 export function countOf(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }

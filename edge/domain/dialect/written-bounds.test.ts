@@ -1,4 +1,7 @@
-/** What is written of a translated call is bounded by what came, and counted (docs/rules/upstream-calls.md#translated-calls). */
+/**
+ * The translated form of a call is bounded by the size of the original, and counted
+ * (docs/rules/upstream-calls.md#translated-calls).
+ */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import { atOnce, type Steps } from "../../../shared/steps.ts";
@@ -8,7 +11,7 @@ import { type Dialect, translationOf } from "./translation.ts";
 import { objectOf } from "./values.ts";
 
 const [CHAT, MESSAGES, RESPONSES] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
-/** The most that a body grows by: the schemas of very many custom tools, which have none of their own, and their namespace. */
+/** The most that a body grows by: very many custom tools get a schema, which they lack, and their namespace. */
 const FACTOR = 10;
 const ROOM_BYTES = 100_000;
 
@@ -32,7 +35,7 @@ function refusalOf(work: Steps<unknown>): unknown {
   }
 }
 
-/** Counts what is written, and throws for more than there is room for. */
+/** Counts the output, and throws when there is no room for more. */
 function counter() {
   let bytes = 0;
   return {

@@ -61,7 +61,7 @@ export class BatchLines {
     lines.set(requestId, line);
   }
 
-  /** Takes a line out of the queue. False: it does not wait. */
+  /** Takes a line out of the queue. False: it is not waiting. */
   leave(requestId: string): boolean {
     const line = this.#waiting.get(requestId);
     if (line === undefined) return false;

@@ -1,11 +1,10 @@
 /**
- * The scores of competitors, and the virtual time, by bottleneck (docs/rules/fairshare.md#served-score). The shared
- * bottleneck is the slots of the Cell, for all requests whose models are not full. A model that is full while requests wait
- * for it is a bottleneck of its own, with its own virtual time and its own scores of the competitors that wait there.
- * Reason: competitors that may only use a scarce model progress at its pace, so they are compared with one another; with
- * one common virtual time, later arrivals at that model would wait for hours behind those that were there before. A grant
- * is charged at the shared bottleneck and at the one it came from; while the Cell is full it is charged at every
- * bottleneck, because then all compete for the same slots.
+ * The scores of competitors, and the virtual time, by bottleneck (docs/rules/fairshare.md#served-score). The shared bottleneck
+ * is the slots of the Cell, for all requests whose models are not full. A model that is full while requests wait for it is a
+ * separate bottleneck, with its own virtual time and its own scores of the competitors that wait there. Reason: competitors
+ * that may only use a scarce model progress at its pace, so they are compared with one another; with one common virtual time,
+ * later arrivals at that model would wait for hours behind earlier ones. A grant is charged at the shared bottleneck and at the
+ * one it came from; while the Cell is full it is charged at every bottleneck, because then all compete for the same slots.
  */
 import { ServedScore } from "./served-score.ts";
 import { type Bottleneck, type Charge, hasRoom, type ModelState } from "./state.ts";
@@ -21,7 +20,7 @@ interface Behind<T> {
   readonly bottleneckPeriods: number;
   readonly time: VirtualTime;
   readonly served: Map<T, ServedScore>;
-  /** Added to scores of this bottleneck before they are compared with those of others. */
+  /** Added to scores of this bottleneck before they are compared with scores of others. */
   shift: number;
   /** How often the model had become full when this bottleneck last caught up. */
   timesFull: number;
@@ -56,7 +55,7 @@ export class BottleneckScores<T extends Competitor> {
     return this.#served(who, bottleneck).settled;
   }
 
-  /** Added to scores of a bottleneck before they are compared with those of another. */
+  /** Added to scores of a bottleneck before they are compared with scores of another. */
   shift(bottleneck: Bottleneck): number {
     return bottleneck === null ? 0 : this.#scoresOf(bottleneck).shift;
   }
@@ -84,7 +83,7 @@ export class BottleneckScores<T extends Competitor> {
   }
 
   /**
-   * Competes again after a time in which nothing could be granted to it, with a credit of one request at most: `request`,
+   * Competes again after a time in which nothing could be granted to it, with a credit of at most one request: `request`,
    * tokens / weight.
    */
   resume(who: T, bottleneck: Bottleneck, request: number, at: number): void {
@@ -117,8 +116,8 @@ export class BottleneckScores<T extends Competitor> {
   }
 
   /**
-   * Moves virtual time on after a grant at `bottleneck`; `granted` is the score before the charge, `lowest` returns the
-   * settled score of the first competitor that is left at a bottleneck.
+   * Moves virtual time on after a grant at `bottleneck`; `granted` is the score before the charge, `lowest` returns the settled
+   * score of the first remaining competitor at a bottleneck.
    */
   advance(bottleneck: Bottleneck, granted: Score, lowest: (bottleneck: Bottleneck) => number | undefined): void {
     this.#open.advance(lowest(null), granted.settled + granted.shift);

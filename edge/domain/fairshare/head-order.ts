@@ -59,7 +59,7 @@ export class HeadOrder {
     if (heaps?.size === 0) this.#heaps.delete(head.bottleneck);
   }
 
-  /** The first head of a bottleneck, whatever its witness. */
+  /** The first head of a bottleneck, for any witness. */
   lowest(bottleneck: Bottleneck): Head | undefined {
     return this.#firstOf([...(this.#heaps.get(bottleneck)?.values() ?? [])]);
   }

@@ -34,7 +34,7 @@ function arrivalOf(requestId: string, tenant: Tenant, model: keyof typeof MODEL_
   };
 }
 
-/** One scheduler with what waits and runs in it, by the test's own count. */
+/** One scheduler with its waiting and running requests, as counted by the test. */
 class Cell {
   readonly #algorithm: FairshareAlgorithm;
   readonly #percent: number;
@@ -325,7 +325,7 @@ describe("the headroom of a cell", () => {
       const arrival = { ...arrivalOf(requestId, A, "plenty"), tenant: { id, name: id, weight, maxInFlight: null } };
       scheduler.apply({ type: "arrive", arrival }, 0);
     };
-    // The share of the heavy one is nearly all, but it asks for one slot.
+    // The heavy tenant has nearly the whole share, but it asks for one slot.
     arrive("heavy", "heavy", 10_000);
     for (let at = 0; at < 200; at += 1)
       for (let tenant = 0; tenant < 16; tenant += 1) arrive(`${tenant}/${at}`, `t${tenant}`, 1);

@@ -1,6 +1,6 @@
 /**
- * Laws of whom one slot goes to, on random traces: both modes and both levels of them agree on the order, and nothing that
- * happened before is credit or debt (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next).
+ * Laws for the order in which one slot is granted, on random traces: both modes and both of their levels agree on the order,
+ * and the past is neither credit nor debt (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next).
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -95,7 +95,7 @@ describe("one slot", () => {
   );
 });
 
-/** What the parties compete for: the only slot of a cell, or that of a model in a cell with room. */
+/** What the parties compete for: the only slot of a cell, or of a model in a cell with room. */
 const PLACES = { cell: { slots: 1, modelCap: null }, model: { slots: 200, modelCap: 1 } } as const;
 const ROUNDS = 100;
 const past = fc.record({
@@ -108,8 +108,8 @@ const past = fc.record({
 type Past = typeof past extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * Plays the past, then keeps every party waiting for the place: what each is granted there from then on, in tokens by weight;
- * and what it is owed, because it was charged for requests elsewhere while it waited, and they used nothing.
+ * Plays the past, then keeps every party waiting for the place. Returns what each is granted there from then on, in tokens by
+ * weight, and what it is owed because it was charged for requests elsewhere that used nothing while it waited.
  */
 function servedAfter(
   algorithm: FairshareAlgorithm,

@@ -1,9 +1,9 @@
 /**
- * Hierarchical: slots are shared among active groups by group weight, and within a group among its active tenants by w;
- * among those below their caps the smallest score is next, groups first. When no head is below its caps, free slots are
- * lent to any admissible head: caps bind only under contention (docs/rules/fairshare.md#lending). Headroom is not lent: it
- * goes to tenants below their own caps, whatever their group holds. A group competes at every bottleneck at which one of
- * its tenants competes.
+ * Hierarchical: slots are shared among active groups by group weight, and within a group among its active tenants by w; among
+ * those below their caps the smallest score is next, groups first. When no head is below its caps, free slots are lent to any
+ * admissible head: caps bind only under contention (docs/rules/fairshare.md#lending). Headroom is not lent: it goes to tenants
+ * below their own caps, regardless of their group's slots. A group competes at every bottleneck at which one of its tenants
+ * competes.
  */
 
 import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";

@@ -1,6 +1,6 @@
 /**
  * The two ways of choosing the next request (docs/rules/fairshare.md#choosing-the-next). A policy keeps the competitors in
- * order and counts what each is served; the scheduler tells it which requests wait, which hold slots, and the weights.
+ * order and counts the service of each; the scheduler reports to it which requests wait, which hold slots, and the weights.
  */
 import type { Score } from "./bottleneck-scores.ts";
 import type { Slots } from "./headroom.ts";
@@ -9,13 +9,13 @@ import type { Bottleneck, Charge, GroupState, Head, ModelState, TenantState } fr
 export interface Policy {
   /** The state of a tenant or its group has changed: moves both to the places where they belong now. */
   place(tenant: TenantState): void;
-  /** Takes a tenant out of the order, before what it is ordered by changes; call place afterwards. */
+  /** Takes a tenant out of the order before a value that it is ordered by changes; call place afterwards. */
   unplace(tenant: TenantState): void;
   /** The state of a group has changed. */
   placeGroup(group: GroupState): void;
   /**
-   * A request for the model is about to join its tenant's queue, and nothing of the tenant waits at that bottleneck: it
-   * starts without banked credit.
+   * A request for the model is about to join its tenant's queue, and no other request of the tenant waits at that bottleneck:
+   * the tenant starts there without banked credit.
    */
   start(tenant: TenantState, model: ModelState): void;
   /**
@@ -27,10 +27,7 @@ export interface Policy {
   charge(tenant: TenantState, group: GroupState, charge: Charge): void;
   /** Corrects a grant by actual use less estimate. */
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void;
-  /**
-   * Applies a new weight of the tenant; what was served under the old one stays settled. The tenant must be out of the
-   * order.
-   */
+  /** Applies a new weight of the tenant; service under the old one stays settled. The tenant must be out of the order. */
   reweigh(tenant: TenantState, weight: number): void;
   reweighGroup(group: GroupState, weight: number): void;
   /**
@@ -45,9 +42,9 @@ export interface Policy {
   /** Before a tenant changes its group: it leaves the competition of the old group and takes only its lead there along. */
   detach(tenant: TenantState, to: GroupState): void;
   /**
-   * Which share keeps a tenant's request from a slot, if slots are what it waits for; null: none does, its turn has come
-   * or more slots alone would do. `competing`: everything that its tenant and its model have room for, in
-   * order of arrival. Changes nothing.
+   * Which share keeps a tenant's request from a slot, if it waits for a slot; null: none does, its turn has come or more slots
+   * alone would be enough. `competing`: everything that its tenant and its model have room for, in order of arrival. Changes
+   * nothing.
    */
   shareLimits(competing: readonly Claim[], slots: Slots): (claim: Claim) => ShareLimit | null;
   /** True when an idle tenant's state may be forgotten without gain or loss for any tenant. */
@@ -56,7 +53,7 @@ export interface Policy {
   forget(tenant: TenantState): void;
 }
 
-/** What a queue waits for: a slot for requests of this tenant for this model. */
+/** The slot that a queue waits for: for requests of this tenant for this model. */
 export type Claim = Pick<Head, "tenant" | "model">;
 
 /**

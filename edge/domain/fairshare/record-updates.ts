@@ -89,8 +89,8 @@ export class RecordUpdates {
   }
 
   /**
-   * To be called whenever a model may have become full. Makes it a bottleneck of its own for the requests that wait for it,
-   * once until none waits any more. The cost is proportional to the arrivals that wait.
+   * Call this whenever a model may have become full. Makes it a separate bottleneck for the requests that wait for it, once,
+   * until none waits. The cost is proportional to the number of waiting requests.
    */
   noteFull(model: ModelState): void {
     if (hasRoom(model)) return;

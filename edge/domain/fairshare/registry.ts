@@ -1,6 +1,6 @@
 /**
  * Every tenant, group and model that the scheduler has seen, with the newest values. Creates, finds and forgets; decides
- * nothing. What was served before the Cell was last idle counts as 0 from the next read on.
+ * nothing. Service before the Cell was last idle counts as 0 from the next read on.
  */
 import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import { ServedScore } from "./served-score.ts";

@@ -1,4 +1,4 @@
-/** What the scheduler writes down: charges, corrections, shares shown, and changes that take effect at once. */
+/** The scheduler's records: charges, corrections, shares shown, and changes that take effect at once. */
 import { describe, expect, it } from "vitest";
 import { createScheduler } from "./scheduler.ts";
 import type { Arrival, Scheduler, TenantSnapshot } from "./types.ts";

@@ -9,7 +9,7 @@ import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { Scheduler, SchedulerGrant } from "./types.ts";
 
-/** What a request is, without its tenant. */
+/** A request without its tenant. */
 interface LoopRequest {
   readonly tenant: string;
   readonly group?: string;
@@ -17,7 +17,7 @@ interface LoopRequest {
   readonly admissionWeight?: number;
   readonly modelCap?: number;
   readonly costTokens?: number;
-  /** What it uses; by default its estimate. */
+  /** Its real use; by default its estimate. */
   readonly actualTokens?: number;
   /** Leaves its queue, or gives its slot back unused, this long after its arrival. */
   readonly cancelledMs?: number;
@@ -51,7 +51,7 @@ class LoopCell {
     this.#scheduler = createScheduler({ algorithm, maxInFlight: slots });
   }
 
-  /** Opens requests, each of which is followed by another one as soon as it ends. */
+  /** Opens requests; each is followed by another one as soon as it ends. */
   loops(count: number, open: LoopRequest): void {
     for (let at = 0; at < count; at += 1) this.request(open, true);
   }
@@ -77,7 +77,7 @@ class LoopCell {
     this.#timers.put({ atMs: this.#nowMs + ms, order: this.#made, run });
   }
 
-  /** Lets time pass; returns what each of the tenants was granted meanwhile. */
+  /** Lets time pass; returns the grants of each tenant meanwhile. */
   pass(ms: number, tenants: readonly string[]): number[] {
     const before = new Map(this.#granted);
     const untilMs = this.#nowMs + ms;

@@ -28,7 +28,7 @@ function arrivalOf(requestId: string, tenant: string, caps: Caps = {}, model = "
 /** A scheduler with a grant check: the test names the requests that may not be granted anything. */
 class Judged {
   readonly stale = new Set<string>();
-  /** Requests of isolates that are not heard. */
+  /** Requests of silent isolates. */
   readonly unheard = new Set<string>();
   readonly #deferred: string[] = [];
   readonly scheduler: Scheduler;
@@ -250,7 +250,7 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
           expect(judged.scheduler.inFlight).toBe(running.length);
           expect(judged.scheduler.queued).toBe(tenants.size - left.size - running.length);
           if (running.length === 2) return;
-          // A slot is free: who may have it, and waits, waits for one that is judged again.
+          // A slot is free: a tenant that may have it and still waits has a request that is being judged again.
           for (const [id, { tenant, model }] of tenants) {
             if (model !== "m0" || [...running, ...away, ...left].includes(id) || !mayHave(id)) continue;
             const judgedNow = away.filter((other) => tenants.get(other)?.tenant === tenant);

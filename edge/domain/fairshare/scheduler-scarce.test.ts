@@ -13,7 +13,7 @@ const MODELS = 30;
 const DECISIONS = 300;
 const TENANTS = propertyRuns(2000);
 
-/** What the tenants wait for, and how the models weigh. */
+/** The models that the tenants wait for, and their weights. */
 interface Scarcity {
   /** Models that a tenant waits for, in order of arrival; -1: one that has room, while the cell has none. */
   readonly models: (tenant: number) => readonly number[];

@@ -1,5 +1,5 @@
 /**
- * A decision costs O(h log n + slots), whatever waits and whatever is full; h: models that one tenant waits for.
+ * A decision costs O(h log n + slots), however many requests wait and models are full; h: models that one tenant waits for.
  * Comparisons are counted, never time.
  *
  * @module-tag check
@@ -20,7 +20,7 @@ interface Crowd {
   readonly tenantCap: number | null;
   /** Models that a tenant waits for, in order. */
   readonly models: (tenant: number) => readonly string[];
-  /** Full models besides `full`: `busy0`, `busy1` and so on. What ends is a request of one of them. */
+  /** Full models in addition to `full`: `busy0`, `busy1` and so on. The requests that end are for one of them. */
   readonly busy?: number;
   /** How many wait; by default {@link TENANTS}. */
   readonly tenants?: number;
@@ -28,7 +28,7 @@ interface Crowd {
 
 /** `full` and `busy<n>` have one slot, which is taken; `tight` has two; the rest have no cap. */
 const modelCap = (model: string): number | null => (/^(?:full|busy)/.test(model) ? 1 : model === "tight" ? 2 : null);
-/** Every model but the plain ones has a weight of its own. */
+/** Every model except the plain ones has its own weight. */
 const admissionWeight = (model: string): number => 100 + 10 * Number(model.replaceAll(/\D/g, "") || 0);
 
 /** The most comparisons that one event and the grants it causes take, with `tenants` waiting. */

@@ -28,7 +28,7 @@ function arrival(
   };
 }
 
-/** Queues everything while grants are held, then lets slots come back one by one; answers the tenants in grant order. */
+/** Queues everything while grants are held, then lets slots come back one by one; returns the tenants in grant order. */
 function grantOrder(scheduler: Scheduler, arrivals: readonly Arrival[], grants: number): string[] {
   const tenantOf = new Map(arrivals.map((entry) => [entry.requestId, entry.tenant.id]));
   scheduler.apply({ type: "hold", on: true }, 0);

@@ -2,8 +2,8 @@
  * The scheduler of one Cell: a pure state machine (docs/rules/fairshare.md#choosing-the-next). It keeps the state (which
  * requests wait, which hold a slot, what was served) and asks its policy which request is next. The estimate is charged at
  * grant and corrected at release. Invariants: a grant never takes in-flight above the cap; no slot stays free while an
- * admissible head waits, unless it is headroom, grants are held, or the requests of that head's tenant are being judged
- * again. A line of a batch is granted only what no waiting request could use (batch-lines.ts).
+ * admissible head waits, unless it is headroom, grants are held, or the requests of that head's tenant are being judged again.
+ * A line of a batch gets only a slot that no waiting request could use (batch-lines.ts).
  */
 
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
@@ -199,7 +199,7 @@ class FairshareScheduler implements Scheduler, Slots {
     return grants;
   }
 
-  /** What no waiting request could use goes to lines of batches; those that it takes give no request more room. */
+  /** Slots that no waiting request could use go to lines of batches; the slots that these take give no request more room. */
   #dispatchLines(grants: SchedulerGrant[], nowMs: number): void {
     const mayHave = !this.#held && this.#lines.queued > 0 && !onlyHeadroomIsFree(this);
     if (!mayHave || this.#queues.couldUseSlot(this.#known.models())) return;
@@ -237,9 +237,9 @@ class FairshareScheduler implements Scheduler, Slots {
   }
 
   /**
-   * Defers a request at its turn; the slot goes to the next one. At most as many requests of a tenant are judged again at
-   * once as it could have slots for this model: so they come back in order, and a long queue is not deferred as a whole. Those
-   * of an isolate that is not heard do not count: they would keep the others of their tenant from free slots until it is.
+   * Defers a request at its turn; the slot goes to the next one. At most as many requests of a tenant are judged again at once
+   * as it could have slots for this model: so they come back in order, and a long queue is never deferred all at once. Requests
+   * of a silent isolate do not count: they would keep their tenant's other requests from free slots until it reports again.
    */
   #putOff(waiter: Waiter): void {
     const { tenant, model } = waiter;
@@ -264,7 +264,7 @@ class FairshareScheduler implements Scheduler, Slots {
       return;
     }
     const before = this.#queues.deferred(requestId);
-    // A request that comes back has waited all along: it is no new start.
+    // A request that comes back has been waiting all the time: it is not a new start.
     if (before === undefined) this.#policy.start(tenant, model);
     const arrivedMs = before?.arrivedMs ?? nowMs - (waitedMs ?? 0);
     const order = before?.order ?? this.#orderOf(arrivedMs);
@@ -369,7 +369,7 @@ class FairshareScheduler implements Scheduler, Slots {
     const wasFull = !hasRoom(tenant);
     this.#running.remove(running, actualTokens);
     this.#policy.correct(tenant, group, charge, actualTokens - charge.tokens);
-    // At most what it used: the estimate of a request that used nothing gives no credit.
+    // At most its real use: the estimate of a request that used nothing gives no credit.
     const tokens = Math.min(charge.tokens, actualTokens);
     if (wasFull && tenant.queued > 0) this.#policy.resume(tenant, { model, tokens });
   }

@@ -1,4 +1,4 @@
-/** What counts as served: exact while nothing starts, and never less than a start's floor and what was used since. */
+/** The service that counts: exact while nothing starts, and never less than the floor of the last start plus the use since. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ServedScore } from "./served-score.ts";

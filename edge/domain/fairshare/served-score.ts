@@ -1,10 +1,10 @@
 /**
- * How much one competitor (a tenant or a group) has been served at one bottleneck (docs/rules/fairshare.md#served-score),
- * by start-time fair queueing: every request adds its tokens / weight, with the weight it was charged with, since the
- * models of a tenant may differ in weight. While that weight is the same for all requests of a competitor, the order is
- * that of served tokens / weight. A start (an arrival after its queue was empty) raises the score to the virtual time of
- * the bottleneck, whatever is still in flight. Invariant: the score is never less than the floor of its last start plus
- * what requests charged since have really used, so that neither a pause nor an inflated estimate gives credit.
+ * How much one competitor (a tenant or a group) has been served at one bottleneck (docs/rules/fairshare.md#served-score), by
+ * start-time fair queueing: every request adds its tokens / weight, with the weight it was charged with, since the models of a
+ * tenant may differ in weight. While that weight is the same for all requests of a competitor, the order is that of served
+ * tokens / weight. A start (an arrival after its queue was empty) raises the score to the virtual time of the bottleneck, even
+ * with requests in flight. Invariant: the score is never less than the floor of its last start plus what requests charged since
+ * have really used, so that neither a pause nor an inflated estimate gives credit.
  */
 export class ServedScore {
   #score: number;
@@ -30,7 +30,7 @@ export class ServedScore {
     this.#copiedAt = copiedAt;
   }
 
-  /** A score without a past: it begins at `score`, and corrections of charges before `at` change nothing. */
+  /** A score without a past: it starts at `score`, and corrections of charges before `at` change nothing. */
   static beginning(score: number, at: number): ServedScore {
     const served = new ServedScore(score);
     served.#startedAt = at;
@@ -38,12 +38,12 @@ export class ServedScore {
     return served;
   }
 
-  /** Tokens / weight of all requests, estimates of those in flight included; at least 0 for a score that began at 0. */
+  /** Tokens / weight of all requests, including estimates of those in flight; at least 0 for a score that started at 0. */
   get score(): number {
     return this.#score;
   }
 
-  /** The score without estimates in flight: what it would be if no unfinished request used anything. */
+  /** The score without estimates in flight, as if no unfinished request used anything. */
   get settled(): number {
     return this.#score - this.#inFlight - Math.min(Math.max(0, this.#surplus), this.#oldInFlight);
   }
@@ -87,15 +87,15 @@ export class ServedScore {
     this.#inFlight += estimate;
   }
 
-  /** True when a request that was charged elsewhere at `chargedAt` is part of what was copied. */
+  /** True if a request that was charged elsewhere at `chargedAt` is part of the copied score. */
   holds(chargedAt: number): boolean {
     return chargedAt <= this.#copiedAt;
   }
 
   /**
-   * The end of a request charged at `chargedAt`: `change` is actual use less estimate, each / the weight it was charged
-   * with. When an old request used more than its estimate, that is set off against the raise since; a refund of an old one
-   * gives back no more than what it holds above the floor. No refund makes the score negative.
+   * The end of a request charged at `chargedAt`: `change` is actual use less estimate, each / the weight it was charged with.
+   * When an old request used more than its estimate, that is set off against the raise since; a refund of an old one returns at
+   * most the part of the score above the floor. No refund makes the score negative.
    */
   correct(estimate: number, change: number, chargedAt: number): void {
     if (chargedAt <= this.#beganAt) return;

@@ -1,4 +1,4 @@
-/** What the scheduler remembers of tenants, groups, models and requests. Plain records; the rules are elsewhere. */
+/** The scheduler's state of tenants, groups, models and requests. Plain records; the rules are elsewhere. */
 import { effectiveWeight } from "../../../shared/fairshare/entitled-slots.ts";
 import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import type { ServedScore } from "./served-score.ts";
@@ -19,7 +19,7 @@ export interface Waiter {
 /** The full model that requests compete for; null: the shared bottleneck, the slots of the Cell (bottleneck-scores.ts). */
 export type Bottleneck = ModelState | null;
 
-/** What a grant was charged, and at which bottleneck. */
+/** The charge of a grant, and its bottleneck. */
 export interface Charge {
   readonly tokens: number;
   /** Effective weight of the tenant with the request's model, and weight of the group, at the grant. */
@@ -52,7 +52,7 @@ export interface ModelState {
   queued: number;
   /** One head of every tenant that waits for it. */
   readonly heads: Set<Head>;
-  /** It was full while requests waited for it, and some still wait: its heads compete at a bottleneck of their own. */
+  /** It was full while requests waited for it, and some still wait: its heads compete at a separate bottleneck. */
   isBottleneck: boolean;
   /** How often it became a bottleneck. */
   bottleneckPeriods: number;
@@ -84,19 +84,20 @@ export interface TenantState {
   /** Requests that wait, deferred ones included. */
   queued: number;
   /**
-   * Of those, the requests whose records are being read again: they keep their places and cannot be granted. Those of isolates
-   * that are not heard are not counted.
+   * Of those, the requests whose records are being read again: they keep their places and cannot be granted. Requests of silent
+   * isolates are not counted.
    */
   deferred: number;
   /**
-   * Nothing of it is granted until one of its deferred requests is back, because as many are deferred as it could have slots.
+   * No request of it is granted until one of its deferred requests is back, because as many are deferred as it could have
+   * slots.
    */
   passedOver: boolean;
   /** The score at the shared bottleneck, in this busy period. */
   served: ServedScore;
   /**
-   * What its requests used, estimates of those in flight included, in this busy period; only shown, nothing is decided by
-   * it.
+   * The use of its requests, including estimates of those in flight, in this busy period; only for display, no decision depends
+   * on it.
    */
   servedTokens: number;
   busyPeriod: number;
@@ -117,8 +118,8 @@ export interface GroupState {
   /** The score at the shared bottleneck, in this busy period. */
   served: ServedScore;
   /**
-   * What its requests used, estimates of those in flight included, in this busy period; only shown, nothing is decided by
-   * it.
+   * The use of its requests, including estimates of those in flight, in this busy period; only for display, no decision depends
+   * on it.
    */
   servedTokens: number;
   busyPeriod: number;
@@ -136,7 +137,7 @@ export function waiterQueue(): WaiterQueue {
   return new IndexedHeap<Waiter>((a, b) => a.order - b.order);
 }
 
-/** The arrival order of the oldest waiting request; infinite when there is none. */
+/** The arrival order of the oldest waiting request; Infinity if none waits. */
 export function oldestOrder(waiters: WaiterQueue): number {
   return waiters.peek()?.order ?? Number.POSITIVE_INFINITY;
 }

@@ -123,7 +123,7 @@ export class TenantPool {
     return { settled: this.scores.settled(tenant, bottleneck), shift: this.scores.shift(bottleneck) };
   }
 
-  /** The score of a tenant with a request for a model, as it is compared with those of other tenants. */
+  /** The score of a tenant with a request for a model, in the form that is compared with other tenants' scores. */
   comparableScore({ tenant, model }: Pick<Head, "tenant" | "model">): number {
     const bottleneck = bottleneckOf(model);
     return this.scores.score(tenant, bottleneck) + this.scores.shift(bottleneck);
@@ -212,10 +212,7 @@ export class TenantPool {
     );
   }
 
-  /**
-   * The earlier model of the same tenant that has room: the tenant competes with the head of that model. Null: there is
-   * none.
-   */
+  /** The earlier model of the same tenant that has room: the tenant competes with the head of that model. Null: no such model. */
   #keptBackBy(head: Head): ModelState | null {
     if (head.witness === null) return null;
     for (const earlier of head.tenant.headsByArrival.inOrder()) {
@@ -257,9 +254,9 @@ function witnessOf(head: Head, heads: readonly Head[], place: number): ModelStat
 }
 
 /**
- * The weight for a tenant's slot cap: w of what it may be granted next, the lightest where that depends on which model has
- * room, so that a request for a heavy model does not raise the cap for a light one. While nothing may be granted to it, w
- * with the mean of what it runs; its own weight when it runs nothing either.
+ * The weight for a tenant's slot cap: w of the request that it may be granted next; the lightest if that depends on which model
+ * has room, so that a request for a heavy model does not raise the cap for a light one. While no request of it may be granted,
+ * w with the mean of its running requests; its own weight if none runs.
  */
 function capWeight(tenant: TenantState, standing: readonly Head[]): number {
   if (standing.length > 0) return Math.min(...standing.map(({ model }) => weightOf(tenant, model)));

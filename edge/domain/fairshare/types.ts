@@ -33,7 +33,7 @@ export interface Arrival {
 export type SchedulerEvent =
   /**
    * A request wants a slot. A deferred request comes back to its place. One that waited for `waitedMs` before a reset of the
-   * Cell goes on waiting, before those that came since; one that was given up, after those that are here already.
+   * Cell continues to wait, ahead of later arrivals; one that was given up waits behind those that are already here.
    */
   | { readonly type: "arrive"; readonly arrival: Arrival; readonly waitedMs?: number | null }
   /**
@@ -41,7 +41,7 @@ export type SchedulerEvent =
    * place.
    */
   | { readonly type: "defer"; readonly requestId: string }
-  /** Nobody may be there to judge a deferred request again: it holds up no other one. Does nothing for any other request. */
+  /** Nobody may be there to judge a deferred request again: it holds up no other request. Does nothing for any other request. */
   | { readonly type: "unheard"; readonly requestId: string }
   /** A waiting request left. Does nothing for a request that is not waiting. */
   | { readonly type: "leave"; readonly requestId: string }
@@ -66,7 +66,7 @@ export type SchedulerEvent =
       readonly maxInFlight?: number | null;
       readonly adaptive?: CapacityBounds | null;
     }
-  /** Holds back every grant (after a reset, while slots are adopted), or lets grants go on. */
+  /** Holds back every grant (after a reset, while slots are adopted), or resumes granting. */
   | { readonly type: "hold"; readonly on: boolean };
 
 /** A grant that an event caused, in order. `queueWaitMs` is 0 when it was granted in the turn of its arrival. */
@@ -155,7 +155,7 @@ export interface Scheduler {
   inFlightBy(tenantId: string): number;
   /** How many requests of one model hold a slot. */
   inFlightOf(modelName: string): number;
-  /** How many requests of each model hold a slot; a model of which none does is left out. */
+  /** How many requests of each model hold a slot; models without one are left out. */
   inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[];
   readonly maxInFlight: number;
   /** How many of the slots are headroom. */
@@ -172,7 +172,7 @@ export interface SchedulerOptions {
   readonly headroom?: number;
   /** Called before a slot is given to a request; without a check every request may have one. */
   readonly grantCheck?: GrantCheck;
-  /** The capacity of a model at the moment; by default what is stated of it. */
+  /** The current capacity of a model; by default the stated one. */
   readonly capOf?: (model: Omit<Arrival["model"], "admissionWeight">) => number | null;
   /**
    * Called whenever two competitors are compared, or a competitor or bottleneck is examined: the work of a decision,
@@ -181,10 +181,10 @@ export interface SchedulerOptions {
   readonly probe?: () => void;
 }
 
-/** Whether waiting requests may still have what they asked for (docs/rules/admission.md#judged-again). */
+/** Whether waiting requests may still get what they requested (docs/rules/admission.md#judged-again). */
 export interface GrantCheck {
   /** False: the request must not be granted a slot before it has been judged again; at its turn it is deferred. */
   mayHave(requestId: string): boolean;
-  /** Whether nobody may be there who could judge the request again: it is deferred, and holds up no other request. */
+  /** Whether nobody may be there to judge the request again: it is deferred, and holds up no other request. */
   isUnheard?(requestId: string): boolean;
 }

@@ -1,12 +1,12 @@
 /**
  * The virtual time of a bottleneck: the smallest score of the competitors that wait there, without estimates in flight; it
- * never runs back (docs/rules/fairshare.md#served-score). A competitor that starts begins at this score and has no banked
- * credit. Estimates do not count: a refund of an estimate would leave virtual time ahead of the competitor that was
- * charged, and a competitor that starts then would wait until the other has really used as much. A refund does not turn
- * virtual time back: otherwise a competitor that starts at that moment would get as much for nothing.
+ * never runs back (docs/rules/fairshare.md#served-score). A new competitor starts at this score and has no banked credit.
+ * Estimates do not count: a refund of an estimate would leave virtual time ahead of the competitor that was charged, and a
+ * competitor that starts then would wait until the other has really used as much. A refund does not turn virtual time back:
+ * otherwise a competitor that starts at that moment would get as much for nothing.
  */
 
-/** Counts how often the whole Cell has been idle: what was served before the last idle moment does not count. */
+/** Counts how often the whole Cell has been idle: service before the last idle moment does not count. */
 export interface BusyPeriod {
   count: number;
 }
@@ -27,8 +27,8 @@ export class VirtualTime {
   }
 
   /**
-   * To be called after a dispatch. `waiting`: the settled score of the first that still waits; `granted`: that of the
-   * granted one, before its charge.
+   * Call this after a dispatch. `waiting`: the settled score of the first that still waits; `granted`: the score of the granted
+   * one, before its charge.
    */
   advance(waiting: number | undefined, granted: number): void {
     this.#score = Math.max(this.score, waiting ?? granted);
@@ -36,8 +36,8 @@ export class VirtualTime {
   }
 
   /**
-   * The score of a competitor whose weight becomes `to`: the past stays settled, and its lead over the others is measured
-   * with the heavier of both weights. Otherwise it would wait under its new weight for what it was given under the old one.
+   * The score of a competitor whose weight becomes `to`: the past stays settled, and its lead over the others is measured with
+   * the heavier of both weights. Otherwise it would wait under its new weight for what it got under the old one.
    */
   reweighed(score: number, from: number, to: number): number {
     return Math.max(0, this.score + ((score - this.score) * from) / Math.max(from, to));

@@ -60,7 +60,7 @@ export class WaitingRequests {
   }
 
   /**
-   * Defers a request, whether it waits already or not; `unheard`: nobody may be there to judge it again. Place its tenant
+   * Defers a request, whether or not it waits already; `unheard`: nobody may be there to judge it again. Place its tenant
    * afterwards.
    */
   defer(waiter: Waiter, unheard: boolean): void {
@@ -72,7 +72,7 @@ export class WaitingRequests {
     if (unheard) this.discount(requestId);
   }
 
-  /** Nobody may be there to judge a deferred request again: it holds up no other one. Place its tenant afterwards. */
+  /** Nobody may be there to judge a deferred request again: it holds up no other request. Place its tenant afterwards. */
   discount(requestId: string): void {
     const waiter = this.#deferred.get(requestId);
     if (waiter === undefined || this.#unheard.has(requestId)) return;

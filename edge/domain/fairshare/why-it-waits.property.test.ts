@@ -70,7 +70,7 @@ class Trace {
     this.#past.push(event);
   }
 
-  /** What the same queue waits for once these events have happened as well; null: nothing of it waits any more. */
+  /** What the same queue waits for after these events; null: none of its requests waits any more. */
   after(queue: WaitingQueue, events: readonly SchedulerEvent[]): string | null {
     const other = createScheduler({ algorithm: this.#algorithm, maxInFlight: 4 });
     for (const [at, event] of [...this.#past, ...events].entries()) other.apply(event, at);
@@ -128,7 +128,7 @@ describe.each(["weighted", "hierarchical"] as const)("why a queue waits (%s)", (
           expect(row.queued).toBe(own.length);
         }
         expect(rows.reduce((sum, { queued }) => sum + queued, 0)).toBe(seen.waiting.size);
-        // The same trace goes on in the same way, whether or not somebody looked.
+        // The same trace continues in the same way, whether or not somebody looked.
         const [looked, unseen] = [new Trace(algorithm), new Trace(algorithm)];
         for (const [at, { kind, ...rest }] of [...steps, ...later].entries()) {
           looked.scheduler.waiting(at);
@@ -171,7 +171,7 @@ describe.each(["weighted", "hierarchical"] as const)("why a queue waits (%s)", (
             tenant_share: [{ type: "tenant", id: queue.tenant_id, weight: MUCH }],
             budget: [],
           } satisfies Record<WaitingQueue["reason"], readonly SchedulerEvent[]>;
-          // In weighted mode a new weight leaves what was served before settled, so the lead is what counts.
+          // In weighted mode a new weight keeps earlier service settled, so the lead counts.
           if (queue.reason !== "tenant_share" || algorithm === "hierarchical")
             expect(trace.after(queue, lifted[queue.reason])).not.toBe(queue.reason);
           if (tenantIsFull || modelIsFull) continue;

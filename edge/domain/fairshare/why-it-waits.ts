@@ -13,25 +13,25 @@ interface WaitSource {
   readonly shareLimits: (competing: readonly Claim[]) => (claim: Claim) => ShareLimit | null;
 }
 
-/** A queue, and when the request in it that has waited longest began to, epoch ms. */
+/** A queue, and when the request in it that has waited longest started to wait, epoch ms. */
 interface Queue extends Claim {
   queued: number;
   firstOrder: number;
   oldestArrivedMs: number;
 }
 
-/** What is known of one queue. */
+/** What is known about one queue. */
 interface QueueState {
   readonly tenantHasRoom: boolean;
   readonly modelHasRoom: boolean;
   readonly slotIsFree: boolean;
-  /** The share that is used up, or headroom, if slots are what it waits for. */
+  /** The share that is used up, or headroom, if the queue waits for slots. */
   readonly shareLimit: ShareLimit | null;
 }
 
 /**
- * The limit that has to be lifted first. The tenant's and the model's own caps bind whatever is free; a share binds only
- * while no slot is free but headroom, and somebody else competes or may come. Null: none, its turn has come.
+ * The limit that must be lifted first. The tenant's and the model's own caps bind even when slots are free; a share binds only
+ * while only headroom is free, and somebody else competes or may come. Null: none, its turn has come.
  */
 function bindingLimit(queue: QueueState): WaitingQueue["reason"] | null {
   if (!queue.tenantHasRoom) return "tenant_cap";

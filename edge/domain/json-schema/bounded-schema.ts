@@ -18,7 +18,7 @@ const POINTER_MAX_CHARS = 1000;
 /** Work that one validation may take, in units of about a tenth of a microsecond. */
 const WORK_MAX = 100_000;
 const VISIT_WORK = 10;
-/** A member that is looked at by itself: its name is written as a part of a pointer. */
+/** A member that is examined separately: its name is written as a part of a pointer. */
 const MEMBER_WORK = 8;
 /** Steps of simple loops, such as those over characters, that take one unit. */
 const STEPS_PER_UNIT = 32;
@@ -89,13 +89,13 @@ function isType(name: string): boolean {
   return TYPES.has(name);
 }
 
-/** How large a value is, in every way in which it makes a visit of a node longer. */
+/** The size of a value, in every way that makes the visit of a node longer. */
 export interface ValueSize {
   /** UTF-16 units of the longest string. */
   readonly text: number;
   /** Entries of the longest list. */
   readonly list: number;
-  /** Members of the largest object, and UTF-16 units of all names of the object in which these are most. */
+  /** Members of the largest object, and the most UTF-16 units that the names of one object have. */
   readonly members: number;
   readonly nameChars: number;
   /** Values in all. */
@@ -110,13 +110,13 @@ class WorkExceeded extends Error {
   override readonly name = "WorkExceeded";
 }
 
-/** A schema that cannot be compiled; its message says why, in words of the gateway's own. */
+/** A schema that cannot be compiled. Its message says why, in the gateway's own words. */
 class NotCompilable extends Error {}
 
 /**
- * The schema for one validation of a value of this size; null: it cannot be compiled. `schema` is JSON, and is not
- * changed. What the copy leaves out (unknown keywords, patterns whose work has no bound, formats that are not checked)
- * makes it accept more values, never fewer.
+ * The schema for one validation of a value of this size; null: it cannot be compiled. `schema` is JSON, and is not changed. The
+ * parts that the copy omits (unknown keywords, patterns whose work has no bound, formats that are not checked) make it accept
+ * more values, never fewer.
  */
 export function boundedSchema(schema: unknown, size: ValueSize): BoundedSchema | null {
   try {
@@ -139,7 +139,7 @@ class Copy {
   root(schema: unknown): BoundedSchema {
     const root = jsonObjectOf(schema);
     if (root === null) throw new NotCompilable("a schema is an object");
-    // The name of the whole schema is not needed: every reference begins with #.
+    // The name of the whole schema is not needed: every reference starts with #.
     const { $id: _, ...unnamed } = root;
     return this.#schema(unnamed, 0, 0);
   }
@@ -172,7 +172,7 @@ class Copy {
     return this.#counted(node, work);
   }
 
-  /** What a visit of a node takes, without the nodes below it, its patterns and its values. */
+  /** The cost of a visit of a node, without the nodes below it, its patterns and its values. */
   #visitWork(node: JsonObject): number {
     const { text, list, members, nameChars } = this.#size;
     const has = (keywords: readonly string[]): boolean => keywords.some((keyword) => node[keyword] !== undefined);
@@ -193,20 +193,20 @@ class Copy {
     return copy;
   }
 
-  /** What a keyword adds to each visit of its node. */
+  /** The cost that a keyword adds to each visit of its node. */
   #valueWork(keyword: string, value: unknown): number {
     if (keyword === "uniqueItems" && value === true) {
       return (this.#size.list * this.#size.nodes) / STEPS_PER_UNIT;
     }
     if (typeof value !== "object") return 0;
-    // Each name that is missing becomes an error of its own; the values of an enumeration are compared, and told in one.
+    // Each missing name becomes a separate error; the values of an enumeration are compared, and reported in one.
     const chars = JSON.stringify(value).length;
     return keyword === "required" || keyword === "dependentRequired" ? chars : chars / 16;
   }
 
   /**
-   * Drops the patterns of a node that may take too long; returns what the others add to each visit. When a property may have
-   * been meant by a dropped pattern, nothing is said about properties that are not listed.
+   * Drops the patterns of a node that may take too long; returns the work that the others add to each visit. If a dropped
+   * pattern may have matched a property, unlisted properties are not reported.
    */
   #withoutPatterns(node: Record<string, unknown>): number {
     let work = 0;

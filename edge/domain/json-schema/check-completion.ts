@@ -1,11 +1,11 @@
 /**
- * What a chat completion says where JSON was asked for, choice by choice (docs/rules/boons.md#structured-output), and the
- * same completion with other texts.
+ * The texts of a chat completion that should be JSON, choice by choice (docs/rules/boons.md#structured-output), and the same
+ * completion with other texts.
  */
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 import { withoutReasoning } from "./extract-json.ts";
 
-/** What the check of one choice is about. */
+/** The input for the check of one choice. */
 export type ChoiceText =
   /** `text` should be the JSON value. */
   | { readonly kind: "text"; readonly text: string }
@@ -32,7 +32,7 @@ function textOf(message: JsonObject | null): ChoiceText {
     : { kind: "empty" };
 }
 
-/** The completion with these texts in place of its choices' content; null leaves a choice as it is. */
+/** The completion with these texts in place of its choices' content; null leaves a choice unchanged. */
 export function withContents(completion: JsonObject, texts: readonly (string | null)[]): JsonObject {
   const choices: unknown = completion["choices"];
   if (!Array.isArray(choices)) return completion;

@@ -1,4 +1,4 @@
-/** With the validator that the Worker has: what is bounded here is its work. */
+/** Uses the validator of the Worker, because the limits under test are limits of its work. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
@@ -230,7 +230,7 @@ describe("the work of a validation", () => {
   });
 });
 
-/** The same schema, whose count of work is told as well. */
+/** The same schema, and the counted work. */
 function countingVisits(schema: BoundedSchema, onVisit: () => void, told = new Set<object>()): BoundedSchema {
   if (typeof schema !== "object") return schema;
   for (const value of Object.values(schema)) {

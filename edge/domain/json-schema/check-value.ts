@@ -8,7 +8,7 @@ import { type BoundedSchema, boundedSchema, SCHEMA_MAX_CHARS, type ValueSize } f
 import { extractJson, withoutReasoning } from "./extract-json.ts";
 import type { RequestedFormat } from "./requested-format.ts";
 
-/** Most problems that are told, and the longest text of one. */
+/** Most problems that are reported, and the longest text of one. */
 const PROBLEMS_MAX = 8;
 const PROBLEM_MAX_CHARS = 300;
 /** Work for a value that is measured, in units. */
@@ -18,7 +18,7 @@ const ENTRIES = 4 * 1024;
 /** A validation takes most of a turn. */
 const VALIDATION_UNITS = 16 * 1024;
 
-/** What a validator has found: `instanceLocation` is a JSON pointer with # before it. */
+/** A finding of a validator: `instanceLocation` is a JSON pointer with # before it. */
 interface SchemaError {
   readonly instanceLocation: string;
   readonly keyword: string;
@@ -26,8 +26,8 @@ interface SchemaError {
 }
 
 /**
- * Validates a value by JSON Schema, draft 2020-12. Reads every node that it visits as an object, reads each keyword of it
- * once, and passes on what that throws. Throws as well when a reference of the schema leads nowhere.
+ * Validates a value by JSON Schema, draft 2020-12. Reads every node that it visits as an object, reads each keyword of it once,
+ * and rethrows errors of these reads. Also throws when a reference of the schema leads nowhere.
  */
 export type SchemaValidator = (schema: BoundedSchema, value: unknown) => readonly SchemaError[];
 
@@ -93,7 +93,7 @@ function told(errors: readonly SchemaError[]): readonly string[] {
   });
 }
 
-/** Null: a name in it is not well-formed, and cannot stand in a pointer. */
+/** Null: a name in it is not well-formed, and cannot be part of a pointer. */
 function* sizeOf(value: unknown): Steps<ValueSize | null> {
   const size = { text: 0, list: 0, members: 0, nameChars: 0, nodes: 0 };
   const waiting: unknown[] = [value];

@@ -6,7 +6,7 @@ import { compactText, extractJson, VALUE_MAX_DEPTH, withoutReasoning } from "./e
 const fence = "```";
 const textOf = (content: string) => atOnce(extractJson(content)).values[0]?.text ?? null;
 const textsOf = (content: string) => atOnce(extractJson(content)).values.map(({ text }) => text);
-/** Any value that is an object or a list: what a text is searched for. */
+/** Any value that is an object or a list, as texts are searched for them. */
 const container = fc.oneof(
   fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })),
   fc.array(fc.jsonValue({ maxDepth: 4 })),

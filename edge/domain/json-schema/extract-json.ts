@@ -13,7 +13,7 @@ export const VALUE_MAX_DEPTH = 200;
 /** Characters that may be looked at in all, as a multiple of the text's length. */
 const MAX_PASSES = 8;
 
-/** Most brackets at which a value may begin. Sentences have few; a text of brackets alone would cost seconds. */
+/** Most brackets at which a value may start. Sentences have few; a text of brackets alone would cost seconds. */
 const OPENINGS_MAX = 10_000;
 
 /** Most values that are taken of one text: the first, and the last of the others. */
@@ -21,7 +21,7 @@ const VALUES_MAX = 4;
 
 const FENCE = "```";
 const OPENING = /[{[]/g;
-/** Work for a token, and for a value that begins, in units. */
+/** Work for a token, and for the start of a value, in units. */
 const TOKEN_UNITS = 2;
 const VALUE_UNITS = 64;
 /** Tokens that are read without a step. */
@@ -33,11 +33,11 @@ interface JsonText {
   readonly text: string;
 }
 
-/** What was found in a text. */
+/** The values found in a text. */
 interface Extracted {
   /** Complete values, the last one first. */
   readonly values: readonly JsonText[];
-  /** What is wrong when there are none: one sentence for the model that repairs the text. */
+  /** The fault if there are none: one sentence for the model that repairs the text. */
   readonly problem: string;
 }
 
@@ -50,8 +50,8 @@ const PROBLEMS = {
 
 /**
  * The whole text (without a code fence) when that is a string, number, boolean or null, else the objects and lists in `text`
- * that are valid JSON. A value that is broken or cut off, or a string, is not searched for values within it: a part
- * of an answer must never pass for the answer. Behind a broken one only a code fence tells where something else begins.
+ * that are valid JSON. A value that is broken or cut off, or a string, is not searched for values within it: a part of an
+ * answer must never pass for the answer. After a broken value, only a code fence shows where something else starts.
  */
 export function* extractJson(text: string): Steps<Extracted> {
   const scalar = yield* wholeScalar(unfenced(text));
@@ -84,8 +84,9 @@ export function* extractJson(text: string): Steps<Extracted> {
 }
 
 /**
- * The text behind the reasoning that some servers leave before the answer; "" when the reasoning has no end. Its opening tag may
- * stand in the prompt. A closing tag at the end of a line then tells it from one in a string of the answer, which has no line ends.
+ * The text after the reasoning that some servers leave in front of the answer; "" if the reasoning has no end. Its opening tag
+ * may be in the prompt. A closing tag at the end of a line differs from one in a string of the answer, because strings have no
+ * line ends.
  */
 export function withoutReasoning(text: string): string {
   const opened = /^\s*<think(?:ing)?>/.test(text);
@@ -148,14 +149,14 @@ interface Scan {
    * does.
    */
   readonly result: "whole" | "broken" | "prose" | "cut-off" | "deep";
-  /** Behind the value, or where it fails. */
+  /** After the value, or where it fails. */
   readonly end: number;
 }
 
-/** What may come next. `item`: a value or the end of a list; `name`: a member's name or the end of an object. */
+/** The allowed next tokens. `item`: a value or the end of a list; `name`: a member's name or the end of an object. */
 type Expected = "value" | "item" | "name" | "next-name" | "colon" | "next";
 
-/** Reads the object or list that begins at `start` by the grammar of JSON, escapes in strings excepted. */
+/** Reads the object or list that starts at `start` by the grammar of JSON, except for escapes in strings. */
 function* scanValue(text: string, start: number): Steps<Scan> {
   const closers: string[] = [];
   let expected: Expected = "value";
@@ -202,7 +203,7 @@ function* scanValue(text: string, start: number): Steps<Scan> {
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** Behind the string, number, boolean or null at `at`; null: there is none, or it is a string without an end. */
+/** The offset after the string, number, boolean or null at `at`; null: there is none, or it is a string without an end. */
 function scalarEnd(text: string, at: number): number | null {
   if (text[at] === '"') return stringEnd(text, at);
   for (const word of ["true", "false", "null"]) if (text.startsWith(word, at)) return at + word.length;
@@ -210,7 +211,7 @@ function scalarEnd(text: string, at: number): number | null {
   return NUMBER.test(text) ? NUMBER.lastIndex : null;
 }
 
-/** Behind the closing quote of the string that begins at `at`; null: it has none. */
+/** The offset after the closing quote of the string that starts at `at`; null if it has none. */
 function stringEnd(text: string, at: number): number | null {
   for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let escapes = 0;

@@ -103,7 +103,7 @@ class PatternReader {
     return ways;
   }
 
-  /** `<name>` of a group; look behind begins alike, and is none. */
+  /** `<name>` of a group. A lookbehind starts alike, and is not one. */
   #named(): boolean {
     const name = /<[A-Za-z_]\w{0,50}>/y;
     name.lastIndex = this.#at;

@@ -1,4 +1,7 @@
-/** The JSON that a client asks for with `response_format`, and how a model is told (docs/rules/boons.md#structured-output). */
+/**
+ * The JSON that a client asks for with `response_format`, and the instructions for the model
+ * (docs/rules/boons.md#structured-output).
+ */
 import type { Steps } from "../../../shared/steps.ts";
 import { jsonObjectOf } from "../wire/json/document.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
@@ -8,7 +11,7 @@ import { withoutReasoning } from "./extract-json.ts";
 export interface RequestedFormat {
   /** The JSON Schema of the value; null: any JSON value will do. */
   readonly schema: unknown;
-  /** The schema as it is told to models. */
+  /** The schema as models get it. */
   readonly json: string;
 }
 
@@ -21,13 +24,13 @@ export function* requestedFormatOf(responseFormat: unknown): Steps<RequestedForm
   return { schema, json: new TextDecoder().decode(yield* writtenInSteps(schema)) };
 }
 
-/** What the model is told before it answers. */
+/** The instructions for the model before it answers. */
 export function instructionFor({ schema, json }: RequestedFormat): string {
   const asked = "Answer with exactly one JSON value and nothing else.";
   return schema === null ? asked : `${asked} It must conform to this JSON Schema: ${json}`;
 }
 
-/** What a model is asked that repairs `text`: one message of a user, which every model understands. */
+/** The request to a model to repair `text`: one user message, which every model understands. */
 export function repairPrompt(text: string, problems: readonly string[], { schema, json }: RequestedFormat): string {
   const wanted =
     schema === null

@@ -25,7 +25,7 @@ const event = (id: number | string): AlertEvent => ({
   atMs: 0,
   count: 1,
 });
-/** Of one issue, whatever the id. */
+/** Of one issue, with any id. */
 const repeat = (id: number | string, count: number, issueKey = "k"): AlertEvent => ({
   ...event(id),
   issueKey,
@@ -174,7 +174,7 @@ describe("the alerts of a Ledger", () => {
           }
           while (pull(true) > 0);
           expect(read).toEqual([...new Set(read)].toSorted((a, b) => Number(a) - Number(b)));
-          // what was read and dropped before its confirmation came is both
+          // an alert that was read and dropped before its confirmation came counts as both
           expect(read.length).toBeGreaterThanOrEqual(raised - index.dropped);
           if (index.dropped === 0) expect(read.length).toBe(raised);
         },

@@ -29,11 +29,11 @@ export interface AlertIndex {
   readonly nextSequence: number;
   /** Alerts up to this sequence may have been sent to the control service, so they are not changed any more. */
   readonly offeredThrough: number;
-  /** Alerts dropped because too many waited, since the log began. */
+  /** Alerts dropped because too many waited, since the log was created. */
   readonly dropped: number;
 }
 
-/** What the shell must do on disk, all of it in one transaction. */
+/** The writes that the shell must make on disk, all in one transaction. */
 export type AlertEffect =
   | { readonly type: "add"; readonly sequence: number; readonly event: AlertEvent }
   /** The alert at `into` becomes `event`; the `id` of the alert that became part of it is remembered under `sequence`. */
@@ -113,7 +113,7 @@ export function acknowledgeAlerts(start: AlertIndex, through: number): AlertStep
 
 /** An answer to the control service. */
 interface AlertOffer {
-  /** The index, with what was sent recorded in it. */
+  /** The index after recording what was sent. */
   readonly index: AlertIndex;
   /** The sequence number by which the control service acknowledges these alerts; 0 when none waits. */
   readonly through: number;
@@ -121,7 +121,7 @@ interface AlertOffer {
   readonly alerts: readonly AlertEvent[];
 }
 
-/** What is sent to the control service next. */
+/** The alerts to send to the control service next. */
 export function offerAlerts(index: AlertIndex): AlertOffer {
   const batch = index.waiting.slice(0, ALERTS_PER_BATCH);
   const through = batch.at(-1)?.sequence ?? 0;

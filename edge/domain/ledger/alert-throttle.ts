@@ -1,8 +1,7 @@
 /**
- * Which alerts leave an isolate or object, and how many occurrences each of them stands for. The first alert of an issue
- * leaves at once; repeats within the quiet time are counted and leave as one when it is over. No occurrence is counted
- * twice or forgotten (docs/rules/alerts.md#cooldown-and-repeats). The state is private to this machine; time is an
- * argument.
+ * Which alerts leave an isolate or object, and how many occurrences each of them represents. The first alert of an issue leaves
+ * at once; repeats within the quiet time are counted and leave as one when it is over. No occurrence is counted twice or
+ * forgotten (docs/rules/alerts.md#cooldown-and-repeats). The state is private to this machine; time is an argument.
  */
 import type { Issue } from "../../../shared/alerts.ts";
 
@@ -20,7 +19,7 @@ export interface CountedIssue {
 interface Known {
   /** When it left last, epoch ms. */
   readonly leftMs: number;
-  /** What was raised since then: the last issue, and how often. */
+  /** Alerts raised since then: the last issue, and how often. */
   waiting: CountedIssue | null;
 }
 
@@ -72,7 +71,7 @@ export class AlertThrottle {
     this.#known.set(key, { leftMs: nowMs, waiting: null });
   }
 
-  /** Forgets the oldest issue when there are too many; what was counted of it leaves. */
+  /** Forgets the oldest issue when there are too many, with its counts. */
   #forgetOldest(): readonly CountedIssue[] {
     if (this.#known.size <= ISSUES_MAX) return [];
     const [oldest] = this.#known;

@@ -22,7 +22,7 @@ export class RowsRefused extends Error {
   }
 }
 
-/** What a Ledger uses of the analytics store. */
+/** The methods of the analytics store that a Ledger uses. */
 export interface AnalyticsStore {
   /**
    * Inserts lines of JSON into a table. The same lines under the same token are stored once, however often they are sent.

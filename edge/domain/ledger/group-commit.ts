@@ -58,7 +58,7 @@ export class GroupCommit<Ticket> {
     return rows;
   }
 
-  /** The batch in flight failed and is to be sent again, unchanged, after the returned wait in ms. */
+  /** The batch in flight failed; send it again, unchanged, after the returned wait in ms. */
   failed(): number {
     this.#failures += 1;
     return Math.min(5000, 50 * 2 ** Math.min(this.#failures - 1, 7));

@@ -1,9 +1,9 @@
 /**
  * The Ledger's log as a pure state machine: (index, event) -> (index, effects). It decides which commit belongs to which
- * segment, when a segment is sealed, what is refused when the log is full, and which batch was seen before. It never holds
- * rows: those are in the commits on disk. Rows of refused requests may fill only a part of the log: a client that is
- * refused many times must not displace the rows of real usage. Invariant: a sealed segment never gains or loses a row, so
- * that its parts and their deduplication tokens are the same at every attempt (docs/rules/settlement-and-rows.md#shipping,
+ * segment, when a segment is sealed, what is refused when the log is full, and which batch is a repeat. It never holds rows:
+ * those are in the commits on disk. Rows of refused requests may fill only a part of the log: a client that is refused many
+ * times must not displace the rows of real usage. Invariant: a sealed segment never gains or loses a row, so that its parts and
+ * their deduplication tokens are the same at every attempt (docs/rules/settlement-and-rows.md#shipping,
  * docs/rules/settlement-and-rows.md#spill-bounds).
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
@@ -25,7 +25,7 @@ export interface LogIndex {
   readonly openBytes: number;
   /** Sealed and open segments that hold rows and are not shipped, ascending. */
   readonly pending: readonly PendingSegment[];
-  /** Rows refused because the log was full, since it began. */
+  /** Rows refused because the log was full, since the log was created. */
   readonly dropped: number;
   /** Newest sequence applied per `cell/epoch`. */
   readonly applied: ReadonlyMap<string, number>;
@@ -44,7 +44,7 @@ export interface LogLimits {
   readonly maxSegments: number;
 }
 
-/** Rows as they are inserted: one line of JSON each. */
+/** Rows in the form in which they are inserted: one line of JSON each. */
 export interface LogLine {
   readonly json: string;
   readonly bytes: number;
@@ -52,7 +52,7 @@ export interface LogLine {
   readonly refusal: boolean;
 }
 
-/** What the shell must do on disk, all of it in one transaction. */
+/** The writes that the shell must make on disk, all in one transaction. */
 export type LogEffect =
   | {
       readonly type: "commit";
@@ -170,7 +170,7 @@ function addToOpen(index: LogIndex, bytes: number, refusalBytes: number): LogInd
   return { ...index, openBytes: index.openBytes + bytes, pending: [...before, grown] };
 }
 
-/** The lines without those of refusals that exceed their part of the log. */
+/** The lines without the refusals that exceed their part of the log. */
 function withinQuota(index: LogIndex, lines: readonly LogLine[], limits: LogLimits): readonly LogLine[] {
   if (!lines.some((line) => line.refusal)) return lines;
   let leftBytes = limits.maxBytes * REFUSALS_MAX_PART - sumOf(index.pending, (entry) => entry.refusalBytes);
@@ -186,7 +186,7 @@ function sumOf<T>(items: readonly T[], numberOf: (item: T) => number): number {
   return items.reduce((sum, item) => sum + numberOf(item), 0);
 }
 
-/** Cuts lines into commits of at most 256 KiB; a single longer line is a commit of its own. */
+/** Cuts lines into commits of at most 256 KiB; a longer line is a separate commit. */
 function splitLines(lines: readonly LogLine[]): readonly (readonly LogLine[])[] {
   const groups: LogLine[][] = [];
   let size = 0;

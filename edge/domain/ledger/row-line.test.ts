@@ -1,4 +1,4 @@
-/** The line of a row: the analytics store reads it, whatever texts and numbers the row holds. */
+/** The line of a row: the analytics store can read it, for any texts and numbers in the row. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage/usage-row.ts";

@@ -1,7 +1,7 @@
 /**
- * A usage row as the analytics store takes it: one line of JSON in the column order of
- * docs/rules/storage-layouts.md#usage-raw, with `ts` as text in place of `ts_ms`. The line is what the Ledger keeps on
- * disk, so that shipping never rebuilds a row. Invariant: the store can read every line.
+ * A usage row as the analytics store takes it: one line of JSON in the column order of docs/rules/storage-layouts.md#usage-raw,
+ * with `ts` as text in place of `ts_ms`. The Ledger keeps this line on disk, so shipping never rebuilds a row. Invariant: the
+ * store can read every line.
  */
 import { columnTime, storedRow, timeOfColumn, type UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { SpanRecord } from "../trace/trace.ts";
@@ -25,7 +25,7 @@ export function spanLine(requestId: string, span: SpanRecord): string {
   return JSON.stringify({ request_id: requestId, ...columns, ...texts });
 }
 
-/** The request of a row's line; empty for a line that has none. */
+/** The request of a row's line; empty if the line has none. */
 export function requestIdOf(line: string): string {
   return /"request_id":"([0-9a-f-]{36})"/.exec(line)?.[1] ?? "";
 }

@@ -29,8 +29,8 @@ class TestStore {
 }
 
 /**
- * One attempt at the first range that is left, as the shell does it: what was refused although the store has it was taken
- * by an attempt whose answer was lost.
+ * One attempt at the first remaining range, as the shell does it. If rows were refused although the store has them, an attempt
+ * whose answer was lost had inserted them.
  */
 function send(plan: SendPlan, store: TestStore, refuses: ReadonlySet<number>): SendPlan {
   const range = plan.left[0];
@@ -59,7 +59,7 @@ describe("the plan of a segment", () => {
         let mind = 0;
         let refuses: ReadonlySet<number> = new Set(minds[0]);
         let plan = untouched;
-        // what is on disk: nothing new before the first refusal
+        // the state on disk: nothing new before the first refusal
         let kept = untouched;
         const advance = (next: SendPlan): void => {
           const refused = next.left.length > plan.left.length || next.refused.length > plan.refused.length;

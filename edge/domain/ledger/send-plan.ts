@@ -1,8 +1,8 @@
 /**
  * How one sealed segment is sent, as a pure state machine. It is sent in parts of at most a thousand rows; a part that the
  * store refuses for its content is halved until the refused rows are alone, and all others are delivered in order.
- * Invariant: a range is halved only after a refusal, and is never sent whole again until the plan restarts, so that the
- * token of a range always stands for the same rows. When a store takes no row at all, no row is given up as refused.
+ * Invariant: a range is halved only after a refusal, and is never sent whole again until the plan restarts, so that the token
+ * of a range always means the same rows. When a store takes no row at all, no row is given up as refused.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { INSERT_MAX_ROWS } from "./ledger-log.ts";
@@ -19,7 +19,7 @@ export interface RowRange {
   readonly to: number;
 }
 
-/** Kept on disk once a part of it cannot be computed again: what is skipped, halved or refused. */
+/** Kept on disk once a part of it cannot be computed again: the skipped, halved or refused ranges. */
 export interface SendPlan {
   readonly segment: number;
   readonly rows: number;
@@ -74,8 +74,8 @@ export function rangeName({ segment, rows }: SendPlan, { from, to }: RowRange): 
 }
 
 /**
- * How many dead letters have to be deleted, oldest first, so that the refused rows of a plan fit. Null: none may be
- * deleted, because the store took nothing of this segment; then the store is failing, and the segment waits.
+ * How many dead letters to delete, oldest first, so that the refused rows of a plan fit. Null: none may be deleted, because the
+ * store took nothing of this segment; then the store is failing, and the segment waits.
  */
 export function deadLetterRoom(
   deadLetters: readonly number[],

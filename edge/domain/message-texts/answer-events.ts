@@ -1,30 +1,31 @@
 /**
- * The events of a streamed answer as guardrails read them: which texts continue a text of earlier events, and which
- * texts an event ends. Knows chat and text completions (`choices`), the events of the Responses API and of Anthropic's
- * messages, and takes any other event without a `type` for a piece of what came before it.
+ * The events of a streamed answer as guardrails read them: which texts continue a text of earlier events, and which texts an
+ * event ends. Knows chat and text completions (`choices`), the events of the Responses API and of Anthropic's messages, and
+ * takes any other event without a `type` for a piece of the text before it.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { type AnswerParts, type AnswerText, answerParts, isDelta } from "./answer-texts.ts";
+import { OTHER_ENDS } from "./loose-lines.ts";
 
 /** Longer types of events, and ids of items, are compared up to here. */
 const ID_MAX = 256;
-/** The end of a type tells what an event ends; a type may be as long as its event. */
+/** The end of a type shows which text an event ends; a type may be as long as its event. */
 const END_MAX = 16;
-/** Of no more choices it is known that they have ended before their stream has. */
+/** Only for this many choices is it known that they ended before their stream did. */
 const CHOICES_MAX = 4_096;
 /** Work for a text, in units. */
 const TEXT_UNITS = 64;
 const LINE_UNITS = 8;
 
-/** What the Realtime API called the same pieces first. */
+/** The Realtime API's first names of the same pieces. */
 const EARLIER_NAME = /^response\.(?=(?:text|audio_transcript)\.delta$)/;
 
 /** An event of a stream. */
 interface AnswerEvent {
-  /** The lines that are no data, such as `event:`; stray ones stand among them. */
+  /** The lines that are not data, such as `event:`, and stray lines. */
   readonly fields: readonly string[];
-  /** The data as it came; null: the event has none. */
+  /** The data as it came; null if the event has none. */
   readonly data: string | null;
   /** The parsed data; undefined: it is not JSON. */
   readonly value: unknown;
@@ -32,8 +33,8 @@ interface AnswerEvent {
   readonly stray: string;
 }
 
-/** A comment, or a field other than the data. */
-export const EVENT_FIELD = /^(?::|(?:event|id|retry)(?::|$))/;
+/** A comment, or a field other than the data, as clients take them for nothing else: one short line, and a name without blanks. */
+export const EVENT_FIELD = new RegExp(`^(?:(?:|id|retry)(?::[^${OTHER_ENDS}]{0,256})?|event(?:: ?[\\w.:/-]{0,256})?)$`);
 
 /** Reads the bytes of one event, with or without its blank line. */
 export function* readEvent(bytes: Uint8Array): Steps<AnswerEvent> {
@@ -61,26 +62,26 @@ export interface Fragment extends AnswerText {
   readonly owner: TextOwner;
 }
 
-/** What tells a text from the others: it is far longer than a short piece, so it is made for one fragment after another. */
+/** A key that distinguishes the text from others. It is far longer than a short piece: build it for one fragment at a time. */
 export function keyOf({ owner: { choice, type, item, ids }, place }: Fragment): string {
   return JSON.stringify([...(choice === null ? [type, item, ...ids] : []), ...place]);
 }
 
-/** What a text belongs to: a choice, or a part of an item of output. */
+/** The owner of a text: a choice, or a part of an item of output. */
 interface TextOwner {
   readonly choice: number | null;
-  /** The type of the events that bring it; null: it has none, or is a choice's. */
+  /** The type of the events that carry it; null: it has none, or belongs to a choice. */
   readonly type: string | null;
   /** The item of output that it names, where clients read that. */
   readonly item: string | number | null;
   readonly ids: readonly (number | null)[];
 }
 
-/** What an event does to the texts of its answer. */
+/** The effects of an event on the texts of its answer. */
 export interface EventParts extends AnswerParts {
   /** Its texts that continue earlier ones. */
   readonly fragments: readonly Fragment[];
-  /** Its texts that stand for themselves: a text that is complete, or the beginning of one. */
+  /** Its separate texts: a text that is complete, or the start of one. */
   readonly wholes: readonly AnswerText[];
   /** Whether a text of this owner ends with the event; none of its pieces comes later. Null: the event ends none. */
   readonly ends: ((owner: TextOwner) => boolean) | null;
@@ -101,7 +102,7 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const wholes: AnswerText[] = [];
   for (const found of parts.texts) {
     yield TEXT_UNITS;
-    // of an event with choices clients read nothing else
+    // clients read nothing else of an event with choices
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
     if (found.ofValue || found.alone || isSigned(found) || (isWhole && choice === null)) wholes.push(found);
     else {

@@ -1,30 +1,29 @@
 /**
- * The texts of an answer, or of one event of a streamed answer, that output guardrails examine: every string but those of closed
- * lists (unread-answer-members.ts). Content, reasoning and the arguments of tool calls, by the names that the protocols give
- * them, can go on in the next event of a stream (docs/rules/guardrails.md#where-it-looks). What an answer repeats of its request
- * is not examined.
+ * The texts of an answer, or of one event of a streamed answer, that output guardrails examine: every string but those of
+ * closed lists (unread-answer-members.ts). Content, reasoning and the arguments of tool calls, by the names that the protocols
+ * give them, can continue in the next event of a stream (docs/rules/guardrails.md#where-it-looks). Parts that an answer repeats
+ * from its request are not examined.
  */
 
 import type { Steps } from "../../../shared/steps.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import { isAboutAnswer, isNoText } from "./unread-answer-members.ts";
 
-/** A text in a parsed document: `holder[name]` is it, or what it is the JSON of. */
+/** A text in a parsed document: `holder[name]` is the text, or the value that the text is the JSON of. */
 export interface AnswerText {
   readonly holder: Record<string | number, unknown>;
   readonly name: string | number;
   readonly text: string;
   /** JSON: the arguments of a tool call. */
   readonly json: boolean;
-  /** The JSON stands for a value that is no string. No later text continues it. */
+  /** The JSON represents a value that is not a string. No later text continues it. */
   readonly ofValue?: boolean;
-  /** No name says that it is a text that goes on: it is complete, and no part of another. */
+  /** No name marks it as a text that continues: it is complete, and no part of another text. */
   readonly alone?: boolean;
   /**
-   * Where it stands, from the root: names, and for an element of a list its own `index`, or else its position. The same
-   * place in the next event of a stream continues the text. Of what is deeper than {@link PLACE_MAX} steps it is the place
-   * at this depth; a long name is cut, and one that does not fit into {@link PLACE_CHARACTERS_MAX} is left out: no honest answer has
-   * such places.
+   * Its place, from the root: names, and for an element of a list its own `index`, or else its position. The same place in the
+   * next event of a stream continues the text. A deeper place than {@link PLACE_MAX} steps is cut at this depth; a long name is
+   * cut, and one that does not fit into {@link PLACE_CHARACTERS_MAX} is left out: no honest answer has such places.
    */
   readonly place: readonly (string | number)[];
 }
@@ -59,12 +58,12 @@ const TEXT_NAMES = new Set([
   "partial_json",
 ]);
 const JSON_NAMES = new Set(["arguments", "partial_json"]);
-/** What the model asks a tool for, and what that found: members of an item of output whose type ends with `_call`. */
+/** The arguments of the model's tool calls, and their results: members of an item of output whose type ends with `_call`. */
 const CALL_MEMBERS = new Set(["input", "action", "operation", "code", "output", "outputs", "results", "queries"]);
 /** The end of types of events whose `delta` is sound, not text. */
 const SOUND = "audio.delta";
 
-/** The JSON of what a tool is asked for without a text. */
+/** The JSON of tool arguments that are not a text. */
 const NO_TEXT: ReadonlySet<string> = new Set(["{}", "[]", "null", "true", "false"]);
 
 /** Texts that are looked at; honest answers have fewer. */
@@ -147,12 +146,12 @@ function placeIn(place: readonly (string | number)[], step: string | number): re
   return characters > PLACE_CHARACTERS_MAX ? place : [...place, name];
 }
 
-/** Lists of choices and messages, whose elements are no parts of one text. */
+/** Lists of choices and messages, whose elements are separate texts. */
 const APART: ReadonlySet<string | number | undefined> = new Set(["choices", "messages", "input", "contents", "output"]);
 
 /**
- * What the parts of one text have in common, such as those of a message's content, and the messages of an answer of the Responses
- * API: clients join them; null: it is no such part.
+ * A key that the parts of one text share, such as the parts of a message's content, and the messages of an answer of the
+ * Responses API: clients join them. Null: it is no such part.
  */
 export function wholeOf(place: readonly (string | number)[]): string | null {
   const at = place.length - 2;
@@ -164,8 +163,8 @@ export function wholeOf(place: readonly (string | number)[]): string | null {
 }
 
 /**
- * Lists of those that have a key in common, in the order of their first ones; one without a key is alone. `room` is asked
- * before a key of so many characters is kept; once it says no, all that follow are alone.
+ * Lists of those that share a key, in the order of their first ones; one without a key is alone. `room` is asked before a key
+ * of so many characters is kept; once it refuses, all that follow are alone.
  */
 export function* grouped<T>(
   all: Iterable<T>,
@@ -204,7 +203,7 @@ function isText(
   name: string | number,
   step: string | number | null,
 ): boolean {
-  // an element of a list is what the list is; a list that is the whole answer is one of texts
+  // an element of a list has the meaning of the list; a list that is the whole answer contains texts
   if (typeof name === "number") return step === null || TEXT_NAMES.has(String(step));
   if (name === "delta") return step === null && !isSound(holder, name);
   return TEXT_NAMES.has(name) || isOfCall(holder, name, step);
@@ -219,14 +218,14 @@ function isSound({ type }: { readonly type?: unknown }, name: string | number): 
   return name === "delta" && typeof type === "string" && type.endsWith(SOUND);
 }
 
-/** Whether a member is what a tool is asked for, or what it found. */
+/** Whether a member holds the arguments of a tool, or its result. */
 function isOfCall({ type }: { readonly type?: unknown }, name: string | number, step: string | number | null): boolean {
   if (typeof name === "number" || !CALL_MEMBERS.has(name)) return false;
   if (name === "input" && step === "custom") return true;
   return typeof type === "string" && (type.endsWith("_call") || (name === "input" && type.includes("tool")));
 }
 
-/** Leaves out the pieces that are listed beside the texts of a document; false: there are none. */
+/** Leaves out the pieces that are listed beside the texts of a document; false if there are none. */
 export function* dropPieces({ withLogprobs }: AnswerParts): Steps<boolean> {
   for (const holder of withLogprobs) {
     yield ENTRY_UNITS;

@@ -19,7 +19,7 @@ const NOTHING = new Uint8Array(0);
 /** Work for a text, and for a line, in units. */
 const TEXT_UNITS = 16;
 
-/** Texts that go on, of one answer; more of them are an attack. */
+/** Texts of one answer that continue; more of them are an attack. */
 const GOING_ON_MAX = 64 * 1024;
 /** Of so many texts it is known whether they came before: a stream shows a text once in pieces and once whole. */
 const KNOWN_MAX = 16 * 1024;
@@ -28,7 +28,7 @@ const LONG_KNOWN_MAX = 16;
 
 interface Collected {
   readonly json: boolean;
-  /** What the parts of a text have in common; null: it has no other part. */
+  /** A key that the parts of a text share; null: it has no other part. */
   readonly whole: string | null;
   readonly text: string;
   /** What later events added to it; null: nothing does. */
@@ -38,13 +38,13 @@ interface Collected {
 /** Gathers texts; passes no event on. */
 export class CollectedTexts implements ResponseTransform {
   readonly #texts: Collected[] = [];
-  /** Those that go on, by what tells that. */
+  /** Texts that continue, by their key. */
   readonly #goingOn = new Map<string, Collected>();
   readonly #room: (characters: number) => boolean;
   #whole = true;
   #plain = true;
 
-  /** `room` is asked before anything is kept, for the texts and what tells them apart; once it says no, nothing more is kept. */
+  /** `room` is asked before texts or their keys are kept; once it refuses, nothing more is kept. */
   constructor(room: (characters: number) => boolean = () => true) {
     this.#room = room;
   }
@@ -67,6 +67,8 @@ export class CollectedTexts implements ResponseTransform {
     const { data, value, stray } = yield* readEvent(event);
     if (stray !== "") yield* this.#addData(stray, yield* parsedInSteps(stray));
     if (data !== null && data.trim() !== "[DONE]") yield* this.#addData(data, value);
+    // some clients read each line of the data
+    if (value !== undefined && data?.includes("\n") === true) yield* this.#addLines(data, true);
     return NOTHING;
   }
 
@@ -153,8 +155,11 @@ export class CollectedTexts implements ResponseTransform {
     for (const part of (yield* startedTexts(value)) ?? [value]) yield* this.#addParts(part);
   }
 
-  /** Adds lines of JSON like events, others as texts, also with their escapes undone, and a mixture of them as it stands, too. */
-  *#addLines(text: string): Steps<void> {
+  /**
+   * Adds lines of JSON like events. Unless `isRead`, adds the others as texts, also with their escapes undone, and a mixture of
+   * both as it stands, too.
+   */
+  *#addLines(text: string, isRead = false): Steps<void> {
     const [addJson, addText] = [this.#addData.bind(this), this.#addAlone.bind(this)];
     const fail = (): void => {
       this.#plain = false;
@@ -163,11 +168,12 @@ export class CollectedTexts implements ResponseTransform {
       json: ({ json, value }) => addJson(json, value),
       *text(given, isUnread) {
         yield TEXT_UNITS;
+        if (isRead) return;
         if (isUnread) fail();
         addText(given, true);
       },
     });
-    if (isMixed) this.#addAlone(text, false);
+    if (isMixed && !isRead) this.#addAlone(text, false);
   }
 
   /** Adds a text that no later piece continues. */

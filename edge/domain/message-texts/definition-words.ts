@@ -1,7 +1,7 @@
 /**
- * The words that the definitions of a request consist of besides its client's own text: names of JSON Schema, and of the
- * tools and answer formats of the protocols (docs/rules/guardrails.md#where-it-looks). They are no text: a policy that bans
- * one of them must not make every schema unusable. Whatever else stands in a definition is examined.
+ * The words of a request's definitions that are not the client's own text: names of JSON Schema, and of the tools and answer
+ * formats of the protocols (docs/rules/guardrails.md#where-it-looks). They are not text: a policy that bans one of them must
+ * not make every schema unusable. Everything else in a definition is examined.
  */
 
 const NAMES: ReadonlySet<string> = new Set(
@@ -22,7 +22,7 @@ const TYPES: ReadonlySet<string> = new Set(
   "string number integer boolean object array null function custom text grammar json_schema json_object".split(" "),
 );
 
-/** Whether the name of a member says what the member is, and is not its client's text. */
+/** Whether the name of a member is a term of the protocol, and not its client's text. */
 export function isDefinitionName(name: string): boolean {
   return NAMES.has(name);
 }

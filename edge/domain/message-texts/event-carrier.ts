@@ -1,7 +1,6 @@
 /**
- * Events that carry one piece of a text and nothing else, like the event in which the text began: what was held back of a
- * text comes in them (docs/rules/guardrails.md#actions). An event is kept once for all its texts, and what is kept of it is
- * short, however large it is.
+ * Events that carry one piece of a text and nothing else, like the event in which the text started: they deliver held-back text
+ * (docs/rules/guardrails.md#actions). An event is kept once for all its texts, in a short form, however large it is.
  */
 import { atOnce, type Steps } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
@@ -10,20 +9,20 @@ import { answerParts } from "./answer-texts.ts";
 
 /** The most characters that are kept of an event, as JSON. Honest ones have some hundred beside their texts. */
 const KEPT_MAX = 2_048;
-/** Of a longer event only its members at the top that are no objects are kept, as JSON. */
+/** Of a longer event only its top-level members that are not objects are kept, as JSON. */
 const WHOLE_MAX = 16 * 1024;
-/** A longer name of an event is none that a client knows. */
+/** No client knows a longer event name. */
 const FIELD_MAX = 256;
 
 /** Work for a text, in units. */
 const TEXT_UNITS = 64;
 
-/** Stands for a text: the texts of a document are found again where they are not empty. */
+/** Placeholder for a text: the texts of a document are found again where they are not empty. */
 const PLACEHOLDER = "-";
 
 type Place = readonly (string | number)[];
 
-/** What is to be told of one text. */
+/** One text and its pieces to send. */
 export interface Piece {
   readonly place: Place;
   readonly text: string;
@@ -77,7 +76,7 @@ export class EventCarrier {
   }
 }
 
-/** A copy of a document with this in place of each of its texts that go on. */
+/** A copy of a document with this in place of each of its continuing texts. */
 function withTexts(value: unknown, text: string): unknown {
   const copy: unknown = JSON.parse(JSON.stringify(value));
   for (const { holder, name, ofValue, alone } of atOnce(answerParts(copy)).texts)
@@ -96,7 +95,7 @@ function fill(document: unknown, pieces: readonly Piece[]): void {
   }
 }
 
-/** The members of an event that are neither choices nor usage, as JSON, as far as they are short together. */
+/** The members of an event that are neither choices nor usage, as JSON, if they are short together. */
 function shortMembers(value: unknown, isLong: boolean): string {
   const members: string[] = [];
   let room = KEPT_MAX;
@@ -119,7 +118,7 @@ function nested(pieces: readonly Piece[], depth = 0): unknown {
   const [first] = pieces;
   const step = first?.place[depth];
   if (step === undefined) return first?.text;
-  // names are cut: one of two that are equal then may be a text, and the other what has texts
+  // names are cut: if two become equal, one may be a text, and the other may contain texts
   const deeper = pieces.filter(({ place }) => place.length > depth);
   const inner = [...Map.groupBy(deeper, ({ place }) => place[depth])].map(
     ([name, its]) => [name, nested(its, depth + 1)] as const,

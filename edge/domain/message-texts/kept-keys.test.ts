@@ -1,6 +1,6 @@
 /**
- * Keys that are made of the places of texts are far longer than what a body says of each: they are kept only where something
- * asks for them, and count as memory. Characters and units are counted, never timed.
+ * Keys made of the places of texts are far longer than the text of a body for each place: they are kept only where they are
+ * needed, and count as memory. Characters and units are counted, never timed.
  *
  * @module-tag check
  */

@@ -1,44 +1,44 @@
 /**
- * What is known of the way to a string of a request: found out once for each name, and for each element that is an object or a list, not
- * for each string below it. So the work for a string does not grow with the length of its path.
+ * What is known about the path to a string of a request. It is computed once for each name, and for each element that is an
+ * object or a list, not for each string below. So the work for a string does not grow with the length of its path.
  */
 import { isOfAny, type MemberRule, type TextScope } from "./text-scopes.ts";
 import { isOfServerAnywhere, isServerMember, MEMBER_DEPTH_MAX, nameOf } from "./unread-members.ts";
 
-/** Members of a message, or of its parts, whose strings at any depth are what a model asked a tool for. */
+/** Members of a message, or of its parts, that hold tool arguments of the model, at any depth. */
 const CALLED_WITH = new Set(["arguments", "input", "action", "code", "operation"]);
-/** Steps to a member of a message, or of an item; what comes before is no name of such a member. */
+/** Steps to a member of a message, or of an item; names before it are not members. */
 const MESSAGE_STEPS = 2;
 /** Members of a part that are read as its text. */
 const TEXT_OF_PART = new Set(["refusal", "source"]);
-/** Lists whose elements are no parts of one text. */
+/** Lists whose elements are separate texts. */
 const APART = new Set(["choices", "messages", "input", "contents", "output"]);
 
-/** What holds for a place and all that is in it. Most places have that of the one around them. */
+/** Facts that hold for a place and everything in it. Most places have those of their parent. */
 interface Inherited {
   /** The member of the scope that it belongs to, or else the one of the body, and which step of the path that is. */
   readonly member: { readonly name: string; readonly at: number };
   readonly rule: MemberRule | undefined;
   readonly isOfServer: boolean;
-  /** Some name on the way is that of messages. */
+  /** Some name on the path is a name of messages. */
   readonly isOfMessages: boolean;
   readonly isCalledWith: boolean;
   /** The element of a list of definitions, or the like in an object. */
   readonly definition: KnownPath | null;
-  /** What is read as the text of a part. */
+  /** Whether it is read as the text of a part. */
   readonly text: KnownPath | null;
 }
 
 export class KnownPath {
   /** The place around it; null: the body. */
   readonly up: KnownPath | null;
-  /** Tells the place from all others of its body; strings of a list share one. */
+  /** Distinguishes the place from all others of its body; strings of a list share one. */
   readonly nth: number;
   readonly length: number;
-  /** The last name, as it is compared; an element has none. */
+  /** The last name, in the form that is compared; an element has none. */
   readonly name: string;
   readonly isElement: boolean;
-  /** The member that a string stands in, itself or in lists. */
+  /** The member that contains a string, directly or in lists. */
   readonly leaf: KnownPath;
   readonly inherited: Inherited;
 
@@ -81,7 +81,7 @@ export class KnownPath {
     return this.length - this.inherited.member.at - 1;
   }
 
-  /** What the strings have in common that are parts of one text, such as those of a message's content; null: it is no part. */
+  /** A key that strings share if they are parts of one text, such as a message's content; null: it is no part. */
   get whole(): string | null {
     const { text } = this.inherited;
     const { up, name, isElement } = text ?? this;

@@ -1,6 +1,6 @@
 /**
- * The lines of what is neither an event stream nor a JSON document. Clients that read line by line find JSON in them, also
- * behind blanks, a record separator or a field name that no event has (docs/rules/guardrails.md#failures).
+ * The lines of a body that is neither an event stream nor a JSON document. Clients that read line by line find JSON in them,
+ * also after blanks, a record separator or a field name that no event has (docs/rules/guardrails.md#failures).
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
@@ -9,9 +9,12 @@ import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 const LINE_UNITS = 16;
 /** The same for one that only looks like JSON: the engine makes an error of it. */
 const UNREAD_UNITS = 64;
-/** After so many of them nothing is taken for JSON any more, and the text counts as unread. */
+/** After so many of them nothing more is taken for JSON, and the text counts as unread. */
 const UNREAD_MAX = 1_024;
 const LINE = /[^\r\n]*[\r\n]+|[^\r\n]+/g;
+/** What some readers, such as Python's, take for the end of a line, too. */
+export const OTHER_ENDS = String.raw`\v\f\x1c-\x1e\x85\u2028\u2029`;
+const OTHER_LINE = new RegExp(`[^${OTHER_ENDS}]*[${OTHER_ENDS}]+|[^${OTHER_ENDS}]+`, "g");
 const BLANKS = /^[\s\p{Cc}]+/u;
 const FIELD_NAME = /^[\w-]*\s*:[\s\p{Cc}]*/u;
 
@@ -20,7 +23,7 @@ export interface JsonLine {
   readonly lead: string;
   readonly json: string;
   readonly value: object;
-  /** The blanks and line breaks behind it. */
+  /** The blanks and line breaks after it. */
   readonly tail: string;
 }
 
@@ -32,8 +35,8 @@ interface LineTaker {
 }
 
 /**
- * Reads a text; its lines that are no JSON are given together, as far as they stand together. Returns whether it has both kinds:
- * then clients may show the whole as it stands.
+ * Reads a text; adjacent lines that are not JSON are passed on together. Returns whether it has both kinds: then clients may
+ * show the whole text unchanged.
  */
 export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
   let unread = 0;
@@ -43,7 +46,7 @@ export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
     hasText ||= given.trim() !== "";
     if (given !== "") yield* taker.text(given, isUnread || isUnreadJson(given));
   };
-  for (const [line] of text.matchAll(LINE)) {
+  const readLine = function* (line: string, isWhole: boolean): Steps<void> {
     yield LINE_UNITS;
     const rest = line.replace(BLANKS, "").replace(FIELD_NAME, "");
     const json = rest.trimEnd();
@@ -60,9 +63,17 @@ export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
       yield* taker.json({ lead, json, value, tail: rest.slice(json.length) });
       from = at + line.length;
       isUnread = false;
-    } else isUnread ||= unread === UNREAD_MAX || json === "[" || isUnreadJson(json);
+    } else {
+      const others = isWhole ? (line.match(OTHER_LINE) ?? []) : [];
+      if (others.length > 1) {
+        for (const other of others) yield* readLine(other, false);
+        return;
+      }
+      isUnread ||= unread === UNREAD_MAX || json === "[" || isUnreadJson(json);
+    }
     at += line.length;
-  }
+  };
+  for (const [line] of text.matchAll(LINE)) yield* readLine(line, true);
   yield* giveText();
   return hasJson && hasText;
 }

@@ -1,6 +1,6 @@
 /**
- * The contents of a request in the orders in which a model may read them (docs/rules/guardrails.md#split-texts): instructions come
- * first, wherever they stand, and many servers move system messages to the front.
+ * The contents of a request in the orders in which a model may read them (docs/rules/guardrails.md#split-texts): instructions
+ * come first, wherever they are in the body, and many servers move system messages to the front.
  */
 export class ReadingOrder<T> {
   readonly #instructions: T[] = [];
@@ -19,7 +19,7 @@ export class ReadingOrder<T> {
     }
   }
 
-  /** System messages where they stand. */
+  /** System messages at their own places. */
   get asGiven(): readonly T[] {
     return [...this.#instructions, ...this.#messages];
   }

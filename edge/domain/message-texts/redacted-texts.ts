@@ -1,4 +1,4 @@
-/** Redaction of texts that are complete: of a document, and of what is read as one text (docs/rules/guardrails.md#actions). */
+/** Redaction of complete texts: in a document, and in a body that is read as one text (docs/rules/guardrails.md#actions). */
 import { REDACTED } from "../../../shared/guardrails/replacements.ts";
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
@@ -32,7 +32,7 @@ export function* redactText(
   return yield* redactLoose(scan, tally, redacted, room);
 }
 
-/** A text that is no JSON, without what matches as it stands; all of it, if its escapes hide more. */
+/** A text that is not JSON, without its matches; all of it is replaced if its escapes hide more. */
 function* redactLoose(scan: TextScan, tally: RedactionTally, text: string, room: ScanRoom): Steps<string> {
   const redacted = yield* redactAsWritten(scan, tally, text, room);
   if (!redacted.includes("\\")) return redacted;
@@ -47,7 +47,7 @@ function* redactAsWritten(scan: TextScan, tally: RedactionTally, text: string, r
   return texts[0] ?? "";
 }
 
-/** Text that stands where JSON is expected; what only others take for JSON stays it for them. */
+/** Text in a place where JSON is expected; text that only others take for JSON stays JSON for them. */
 export function* redactUnmarked(scan: TextScan, tally: RedactionTally, text: string, room: ScanRoom): Steps<string> {
   const core = text.trimEnd();
   const before = tally.total;
@@ -57,7 +57,7 @@ export function* redactUnmarked(scan: TextScan, tally: RedactionTally, text: str
   return tally.total === before ? text : redacted + text.slice(core.length);
 }
 
-/** JSON of which the value is one text. */
+/** JSON whose value is one text. */
 export function* redactString(
   scan: TextScan,
   tally: RedactionTally,
@@ -80,13 +80,13 @@ export function* redactJson(
   const changed = [
     yield* dropPieces(parts),
     yield* redactEach(scan, tally, parts.texts, value, take, room),
-    // written again, each name is there once
+    // rewritten, so each name occurs once
     yield* hasRepeatedName(json, value),
   ];
   return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(value, take)) : json;
 }
 
-/** What can be released of a text with this piece of it. */
+/** The part of a text that can be released with this piece. */
 export function* pushed(redaction: TextRedaction, text: string): Steps<string> {
   let released = "";
   const json = redaction instanceof ArgumentsRedaction ? redaction : null;
@@ -119,7 +119,7 @@ export function* redactEach(
       const { holder, name, text, ofValue } = parts[at] as AnswerText;
       if (redacted === text) continue;
       holder[name] = (ofValue ? yield* parsedInSteps(redacted) : undefined) ?? redacted;
-      // it would not fit, and servers refuse such a thought, while one without is left out
+      // the signature would not fit, and servers refuse such a thought; a thought without one is left out
       if (name === "thinking" && typeof holder["signature"] === "string") holder["signature"] = "";
       unseal(document, parts[at] as AnswerText);
       changed = true;

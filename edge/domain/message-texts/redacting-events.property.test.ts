@@ -13,7 +13,7 @@ const scan = compileScan({ scanners: ["pii", "ban_keywords"], banKeywords: ["blu
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What a client gets of a stream whose bytes are cut at these places. */
+/** The client's result for a stream whose bytes are cut at these places. */
 function redacted(text: string, cuts: readonly number[] = []): { text: string; tally: RedactionTally } {
   const tally = new RedactionTally();
   const events = new RedactingEvents(scan, tally);

@@ -1,9 +1,8 @@
 /**
- * Redaction of a streamed answer. Each text of an answer - content, reasoning and arguments of every choice - is a
- * stream of its own; what a match may still grow into is held back and comes with a later event, at the latest right
- * before the event that ends the text (docs/rules/guardrails.md#actions). An event of which nothing is changed or held
- * back passes byte for byte. The tokens that upstreams list beside a text (`logprobs`) are left out, because they would
- * show it.
+ * Redaction of a streamed answer. Each text of an answer - content, reasoning and arguments of every choice - is a separate
+ * stream; text that may still become a match is held back and comes with a later event, at the latest right before the event
+ * that ends the text (docs/rules/guardrails.md#actions). An event without changes or held-back text passes byte for byte. The
+ * tokens that upstreams list beside a text (`logprobs`) are left out, because they would show it.
  */
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
@@ -35,9 +34,9 @@ import {
   type TextRedaction,
 } from "./text-redaction.ts";
 
-/** An answer has no more texts that are under way at once; more of them are an attack on memory. */
+/** No answer has more unfinished texts at once; more of them are an attack on memory. */
 const TEXTS_MAX = 4096;
-/** What is held for a text besides its characters: its place, and the scanners' own state. */
+/** Memory for a text besides its characters: its place, and the scanners' own state. */
 const TEXT_BYTES = 2_048;
 
 const encoder = new TextEncoder();
@@ -50,7 +49,7 @@ interface OpenText {
   readonly redaction: TextRedaction;
   readonly owner: Fragment["owner"];
   readonly place: Fragment["place"];
-  /** The event in which it began; all texts that began in it have the same. */
+  /** The event in which it started; all texts that started in it share it. */
   readonly carrier: EventCarrier;
   /** The memory that is counted for it. */
   bytes: number;
@@ -96,8 +95,8 @@ export class RedactingEvents implements ResponseTransform {
   }
 
   /**
-   * Throws when an event cannot be read, when an answer has more texts at once than any honest one, or when there is no
-   * room for what is held of them.
+   * Throws when an event cannot be read, when an answer has more texts at once than any honest one, or when there is no room
+   * for their held-back text.
    */
   *event(event: Uint8Array): Steps<Uint8Array> {
     const { fields, data, value, stray } = yield* readEvent(event);
@@ -136,7 +135,7 @@ export class RedactingEvents implements ResponseTransform {
       isOtherwise,
       yield* this.#redactFragments(parts, own),
       yield* dropPieces(parts),
-      // written again, each name is there once
+      // rewritten, so each name occurs once
       yield* hasRepeatedName(data, value),
     ];
     const before = parts.ends === null ? "" : yield* this.#rest(parts.ends, new Set(own));
@@ -182,7 +181,7 @@ export class RedactingEvents implements ResponseTransform {
     return before === "" ? event : concat([encoder.encode(before), event]);
   }
 
-  /** The texts of the fragments of an event, before anything that goes on is changed in it. */
+  /** The texts of the fragments of an event, before any continuing text in it is changed. */
   *#textsOf(
     { fragments }: EventParts,
     fields: readonly string[],
@@ -235,7 +234,7 @@ export class RedactingEvents implements ResponseTransform {
     return open;
   }
 
-  /** `ended`: what the client got last of a text that had ended, and goes on. */
+  /** `ended`: what the client last got of a text that had ended, and now continues. */
   #redactionOf(json: boolean, ended: string | undefined): TextRedaction {
     if (json && ended === undefined) return new ArgumentsRedaction(this.#scan, this.#tally);
     const plain = redactPlain(this.#scan, this.#tally);
@@ -254,7 +253,7 @@ export class RedactingEvents implements ResponseTransform {
     this.#roomBytes = this.#bytes;
   }
 
-  /** Ends a text; returns its rest. What a client reads as its continuation must not complete a match. */
+  /** Ends a text; returns its rest. Text that a client reads as its continuation must not complete a match. */
   #end({ key, redaction, bytes }: OpenText): string {
     const rest = redaction.finish();
     const had = redaction instanceof ContinuedRedaction ? redaction.rest : rest;
@@ -316,14 +315,14 @@ export function* redactDocument(
   return isMixed ? yield* redactText(scan, tally, { text: redacted, json: false }, room) : redacted;
 }
 
-/** Lines without what matches, and lines more for what was held back. */
+/** Lines without their matches, and additional lines for held-back text. */
 class RedactedLines {
   readonly #scan: TextScan;
   readonly #tally: RedactionTally;
   readonly #room: ScanRoom;
   readonly #events: RedactingEvents;
   readonly #redacted: string[] = [];
-  /** The last line of JSON, until it is known what follows. */
+  /** The last line of JSON, until the next one is known. */
   #last: JsonLine | null = null;
   #lead = "";
 
@@ -348,7 +347,7 @@ class RedactedLines {
   }
 
   *finish(): Steps<string> {
-    // what the last line says may be that the answer has ended
+    // the last line may say that the answer has ended
     const isEnd = this.#last !== null && (yield* eventParts(this.#last.value)).fragments.length === 0;
     if (isEnd) this.#write(yield* this.#events.finish());
     yield* this.#writeLast();

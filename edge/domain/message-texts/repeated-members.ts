@@ -1,13 +1,13 @@
 /**
- * Members of a body that are given again: an upstream reads the first of them or the last, and what follows continues that
- * one (docs/rules/guardrails.md#split-texts).
+ * Members of a body that are repeated: an upstream reads the first of them or the last, and later text continues that one
+ * (docs/rules/guardrails.md#split-texts).
  */
 import type { KnownPath } from "./known-path.ts";
 
 export class RepeatedMembers {
   /** The member that stood last at a depth under a name. */
   readonly #latest = new Map<string, string>();
-  /** Where a member begins again, for the first time and for the last. */
+  /** Where a member starts again, for the first time and for the last. */
   readonly #again = new Map<string, { readonly first: number; readonly last: number }>();
 
   get isEmpty(): boolean {
@@ -37,7 +37,7 @@ export class RepeatedMembers {
   }
 }
 
-/** What the members of one object have in common that have one name. */
+/** A key that members of one object share if they have the same name. */
 function keyOf({ up, name }: KnownPath): string {
   return `${up?.nth ?? ""} ${name}`;
 }

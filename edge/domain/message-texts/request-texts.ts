@@ -1,9 +1,9 @@
 /**
- * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each
- * with its place in the client's bytes. The texts of a route's own members are read as one; of all others every string is
- * examined separately, except in the members that no model reads (unread-members.ts). What the model itself said earlier is
- * examined only if the policy says so, and what a tool said is examined on its own. Names are compared as any upstream may
- * read them: in any case, and up to a NUL.
+ * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each with its
+ * place in the client's bytes. The texts of a route's own members are read as one; of all others every string is examined
+ * separately, except in the members that no model reads (unread-members.ts). Earlier output of the model is examined only if
+ * the policy says so, and output of tools is examined separately. Names are compared as any upstream may read them: in any
+ * case, and up to a NUL.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
@@ -33,9 +33,11 @@ export interface RequestText {
 
 /** The texts of a request. */
 export interface GuardedTexts {
-  /** What stands beside the contents (names, thoughts, templates), then the contents as they continue one another. */
+  /**
+   * Texts beside the contents (names, thoughts, templates), then the contents in the order in which they continue one another.
+   */
   readonly prompts: readonly RequestText[];
-  /** Those of them that stand beside the contents. */
+  /** The texts of `prompts` that stand beside the contents. */
   readonly beside: readonly RequestText[];
   /** Some contents are those of system messages. */
   readonly hasSystem: boolean;
@@ -48,13 +50,13 @@ export interface GuardedTexts {
   readonly others: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
   readonly toolResults: readonly (readonly RequestText[])[];
-  /** The body gives its model token ids or vectors, alone or among texts: what they say cannot be examined. */
+  /** The body gives its model token ids or vectors, alone or among texts: their meaning cannot be examined. */
   readonly hasTokenIds: boolean;
   /** False: the body has more strings than are looked at. */
   readonly isWhole: boolean;
 }
 
-/** Members of token ids or vectors, wherever they stand. */
+/** Members of token ids or vectors, at any place. */
 const TOKENS = new Set("prompt_token_ids input_ids token_ids token_data prompt_embeds input_embeds".split(" "));
 /** Members that take lists of token ids in place of texts, apart from those whose every string is examined. */
 const TEXTS_OR_TOKENS = new Set("prompt input inputs texts context tokens".split(" "));
@@ -75,15 +77,15 @@ function isOfTokens(scope: TextScope, known: KnownPath, isNumber: boolean): bool
 
 /** Members whose text comes from the operator of an application, not from its user. */
 const SYSTEM_MEMBERS = new Set(["instructions", "system"]);
-/** Members that a model reads first, wherever they stand in the body. */
+/** Members that a model reads first, whatever their position in the body. */
 const READ_FIRST = new Set([...SYSTEM_MEMBERS, "system_instruction", "systeminstruction", "preamble"]);
 const SYSTEM_ROLES = new Set(["system", "developer"]);
 const TOOL_ROLES = new Set(["tool", "function"]);
-/** The members of a message that say who speaks. */
+/** The members of a message that name its speaker. */
 const LABELS = new Set(["role", "type"]);
 /** Names of members of a message, at any depth, whose strings are text. */
 const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking", "reasoning_content", "reasoning"]);
-/** The names below a member that lead to what is continued. */
+/** The names below a member that lead to text that is continued. */
 const CONTENT = new Set([
   "",
   "content",
@@ -100,7 +102,7 @@ const DOCUMENT_DEPTH = 7;
 /** How a tool is reached that is a server, which no model reads: members of an element of `tools`. */
 const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 
-/** Members of an item of the model, its call of a tool of the server, with what the tool said. */
+/** Members of an item of the model, its call of a server tool, that hold the tool's output. */
 const RESULTS = new Set(["output", "outputs", "results", "error"]);
 
 /** Strings that are looked at; honest bodies have fewer. */
@@ -110,7 +112,7 @@ const PLACE_STEPS = 16;
 /** Work for a place that is looked at again, in units. */
 const PLACE_UNITS = 8;
 
-/** The texts of a JSON body, which is valid, in the order in which they stand; `ofModel`: also what the model said earlier. */
+/** The texts of a JSON body, which is valid, in their order; `ofModel`: include earlier output of the model. */
 export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, ofModel: boolean): Steps<GuardedTexts> {
   const body = new BytePieces(pieces);
   const unreadable = new Set<string>();
@@ -215,7 +217,7 @@ type Servers = ReadonlyMap<KnownPath | null, boolean>;
 
 const NO_SERVERS: Servers = new Map();
 
-/** The tools of a member that are servers: those whose type says so, however often it is given. */
+/** The tools of a member that are servers: those whose type says so, even if it is repeated. */
 function* serversOf(body: BytePieces, places: readonly Place[]): Steps<Servers> {
   const servers = new Map<KnownPath | null, boolean>();
   for (const { span, isName, known } of places) {
@@ -232,7 +234,7 @@ function isConnection(path: JsonPath, { inherited: { member } }: KnownPath): boo
 }
 
 /**
- * The places of a message, with the parts of one text behind one another: a member of a part that no model reads must not come
+ * The places of a message, with the parts of one text one after another: a member of a part that no model reads must not come
  * between them.
  */
 function* partsTogether(places: readonly Place[]): Steps<readonly Place[]> {
@@ -248,11 +250,11 @@ function* partsTogether(places: readonly Place[]): Steps<readonly Place[]> {
 
 type Speaker = "user" | "system" | "tool" | "model" | "thought";
 
-/** What belongs together: one message, or a member that has none. */
+/** A unit: one message, or a member that has none. */
 interface Message {
   readonly member: string;
   readonly texts: Place[];
-  /** The strings that say who speaks; null: a member without messages. */
+  /** The strings that name the speaker; null: a member without messages. */
   readonly labels: Place[] | null;
 }
 
@@ -272,7 +274,7 @@ function* messagesOf(places: readonly Place[]): Steps<ReadonlyMap<string, Messag
   return messages;
 }
 
-/** What the strings of one message have in common. */
+/** A key that the strings of one message share. */
 function messageKey(path: JsonPath): string {
   return `${nameOf(path[0])} ${isElement(path) ? path[1] : ""}`;
 }
@@ -305,7 +307,7 @@ function isContent(path: JsonPath, { inherited: { member, rule }, steps }: Known
 /** True for a string of another place that a model may read. */
 function isOther(path: JsonPath, isName: boolean, { inherited, leaf }: KnownPath): boolean {
   const { member, rule, isOfServer } = inherited;
-  // the names of a message are those of the route
+  // the route defines the names of a message
   if (isName) return rule !== undefined && path.length > (rule === "messages" && isElement(path) ? 3 : member.at + 1);
   return !isOfFile(leaf.name) && (rule !== undefined || !isOfServer);
 }
@@ -315,19 +317,20 @@ function isElement(path: JsonPath): boolean {
   return typeof path[1] === "number";
 }
 
-/** A string that says who speaks, or what kind of message it is. */
+/** A string that names the speaker, or the kind of a message. */
 function isLabel(path: JsonPath): boolean {
   return isElement(path) && path.length === 3 && LABELS.has(nameOf(path[2]));
 }
 
-/** The name of who speaks, which templates show to the model. */
+/** The name of the speaker, which templates show to the model. */
 function isSpeakersName(path: JsonPath): boolean {
   return isElement(path) && path.length === 3 && nameOf(path[2]) === "name";
 }
 
 /**
- * Who speaks in a message. A role that is not known, or no string, counts as a user's, and of several roles the one that is
- * examined: otherwise the upstream could read another one than the gateway. `unreadable`: a label of this name is no string.
+ * Who speaks in a message. An unknown role, or one that is not a string, counts as a user's. Of several roles the one that is
+ * examined counts: otherwise the upstream could read another one than the gateway. `unreadable`: a label of this name is not a
+ * string.
  */
 function* speakerOf(body: BytePieces, labels: readonly Place[], unreadable: (name: string) => boolean): Steps<Speaker> {
   if (unreadable("role")) return "user";
@@ -348,14 +351,14 @@ function* speakerOf(body: BytePieces, labels: readonly Place[], unreadable: (nam
   return types.includes(REASONING) ? "thought" : "model";
 }
 
-/** The type of an item that is what a tool said. */
+/** The type of an item with the output of a tool. */
 function isResult(type: string): boolean {
   return type.endsWith("_output");
 }
 
 const REASONING = "reasoning";
 
-/** The type of an item that is what the model said or thought. */
+/** The type of an item with output or thoughts of the model. */
 function isOfModel(type: string): boolean {
   return type === REASONING || type.endsWith("_call");
 }

@@ -18,7 +18,7 @@ export function isSignatureOf({ name, inherited: { rule }, steps }: KnownPath): 
   return (rule === "messages" || rule === "all") && steps <= SIGNATURE_DEPTH;
 }
 
-/** The object whose signature is that of a text, if it is a thought. */
+/** The object whose signature covers a text, if it is a thought. */
 export function signedWith({ name, up }: KnownPath): KnownPath | null {
   if (name === "thinking") return up;
   const list = up?.up;
@@ -30,7 +30,7 @@ export function* isOfSignature(body: BytePieces, { name }: KnownPath, signature:
   return name === "thinking" || isSignature(yield* stringAt(body, signature));
 }
 
-/** Takes the signature of a thought that was changed out of its item of the Responses API. */
+/** Removes the signature of a changed thought from its item of the Responses API. */
 export function unseal(document: unknown, { holder, place }: AnswerText): void {
   const [summary, at] = place.slice(-3);
   if (summary !== "summary" || typeof at !== "number") return;

@@ -1,6 +1,4 @@
-/**
- * Events that begin a part of an answer with text in it, which the deltas behind it continue (docs/rules/guardrails.md#split-texts).
- */
+/** Events that start a part of an answer with text in it, which later deltas continue (docs/rules/guardrails.md#split-texts). */
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 import { headText } from "../wire/sse/event-head.ts";
@@ -19,13 +17,16 @@ const PARTS: Readonly<Record<string, readonly [member: string, delta: string]>> 
   audio: ["transcript", "response.output_audio_transcript.delta"],
   output_audio: ["transcript", "response.output_audio_transcript.delta"],
 };
-/** What an item has beside its parts. */
+/** The members of an item besides its parts. */
 const ITEM_TEXTS = {
   arguments: "response.function_call_arguments.delta",
   input: "response.custom_tool_call_input.delta",
 };
 
-/** The same as an event that begins without text, and the deltas with its texts; null: it is none, or begins without. */
+/**
+ * The same as an event that starts without text, and the deltas with its texts; null: it starts no part, or starts it without
+ * text.
+ */
 export function* startedTexts(event: unknown): Steps<readonly JsonObject[] | null> {
   if (!isJsonObject(event)) return null;
   const { type, content_block: block, part, item } = event;
@@ -68,7 +69,7 @@ export function* startedTexts(event: unknown): Steps<readonly JsonObject[] | nul
   return deltas.length === 0 ? null : [start, ...deltas];
 }
 
-/** The part without its text, of which `deltas` gets the event. */
+/** The part without its text; `deltas` receives the event of the text. */
 function taken(part: unknown, place: JsonObject, deltas: JsonObject[]): unknown {
   if (!isJsonObject(part) || typeof part["type"] !== "string" || !Object.hasOwn(PARTS, part["type"])) return part;
   const [member, delta] = PARTS[part["type"]] as readonly [string, string];

@@ -25,11 +25,11 @@ export class RedactionTally implements RedactionCounts {
 
 /** Redacts a text that comes in pieces. */
 export interface TextRedaction {
-  /** Takes the next piece; returns what can be released. */
+  /** Takes the next piece; returns the part that can be released. */
   push(text: string): string;
   /** Returns the rest. Called once, at the end. */
   finish(): string;
-  /** The memory that is taken for what is held back. */
+  /** The memory in use for held-back text. */
   readonly bytes: number;
 }
 
@@ -46,12 +46,12 @@ export function redactPlain(scan: TextScan, tally: RedactionTally): TextRedactio
 }
 
 /**
- * The redaction of plain text that goes on after its end: some servers end a text with each of its pieces. The client has the end of
- * what came before, so that of a match over the border only the part behind it is replaced.
+ * The redaction of plain text that continues after its end: some servers end a text with each of its pieces. The client already
+ * has the end of the earlier text, so only the part of a match after the border is replaced.
  */
 export class ContinuedRedaction implements TextRedaction {
   readonly #redaction: TextRedaction;
-  /** What the client has of what is released next. */
+  /** The part of the next release that the client already has. */
   #sent: string;
   #rest = "";
 
@@ -71,7 +71,7 @@ export class ContinuedRedaction implements TextRedaction {
     return this.#unsent(this.#rest);
   }
 
-  /** The rest, with what of it the client had before the last piece. */
+  /** The rest, with the part that the client had before the last piece. */
   get rest(): string {
     return this.#rest;
   }
@@ -89,15 +89,18 @@ export class ContinuedRedaction implements TextRedaction {
   }
 }
 
-/** What JSON, and NaN and Infinity, have between strings, but for numbers; anything else makes the text no JSON. */
+/**
+ * Characters that JSON, and NaN and Infinity, have between strings, except numbers; any other character means that the text is
+ * not JSON.
+ */
 const BETWEEN = /[\s{}[\],:truefalsnNIiy]/;
 const IN_NUMBER = /[-+.\deE]/;
 const BLANK = /\s/;
-/** How a JSON text begins; a bare number, or a sentence, is redacted as plain text. */
+/** How a JSON text starts; a bare number, or a sentence, is redacted as plain text. */
 const BEGINS_JSON = /[{["]/;
-/** A number with blanks after it that is longer is none. */
+/** A longer number with blanks after it does not count. */
 const NUMBER_MAX = 4096;
-/** Characters of arguments that are searched for numbers at once, and those of the longest number that is personal data. */
+/** Characters of arguments that are searched for numbers at once, and the longest number that is personal data. */
 const NUMBERS_PART = 16 * 1024;
 const CODE_LENGTH_MAX = 64;
 /** Work for a value, in units. */
@@ -107,8 +110,8 @@ const ESCAPE_LENGTH = 2;
 const CODE_ESCAPE_LENGTH = 6;
 
 /**
- * The redaction of JSON text: every string is decoded and redacted as a text of its own, a number that matches becomes a
- * string. Text that turns out not to be JSON is redacted as plain text from there on.
+ * The redaction of JSON text: every string is decoded and redacted separately, and a matching number becomes a string. Text
+ * that turns out not to be JSON is redacted as plain text from there on.
  */
 export class ArgumentsRedaction implements TextRedaction {
   readonly #scan: TextScan;
@@ -120,7 +123,7 @@ export class ArgumentsRedaction implements TextRedaction {
   #inString = false;
   /** Strings, numbers and escapes since it was asked for them: each costs as much as many characters. */
   #ended = 0;
-  /** The beginning of an escape. */
+  /** The start of an escape. */
   #escape = "";
   /** A number, and the blanks after it. */
   #number = "";
@@ -238,8 +241,8 @@ export class ArgumentsRedaction implements TextRedaction {
 }
 
 /**
- * The texts of complete arguments: the strings and numbers in them, or the whole when they are not JSON (`value` undefined),
- * with its escapes undone as well: other readers may take it for JSON.
+ * The texts of complete arguments: the strings and numbers in them. If they are not JSON (`value` undefined), the whole text,
+ * and also with its escapes undone: other readers may take it for JSON.
  */
 export function* argumentTexts(json: string, value: unknown): Steps<readonly string[]> {
   if (value === undefined && json.includes("\\")) return [json, yield* unescaped(json)];
@@ -266,7 +269,7 @@ export function* argumentTexts(json: string, value: unknown): Steps<readonly str
   return texts;
 }
 
-/** JSON with the characters in its strings as they are read. */
+/** JSON with its strings' characters unescaped. */
 export function* unescaped(json: string): Steps<string> {
   const pieces: string[] = [];
   let end = 0;
@@ -278,7 +281,7 @@ export function* unescaped(json: string): Steps<string> {
   return pieces.join("") + json.slice(end);
 }
 
-/** Where a string's next quote or escape stands, or the end. */
+/** The place of a string's next quote or escape, or the end. */
 function endOfRun(text: string, from: number): number {
   for (let at = from; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
@@ -287,7 +290,7 @@ function endOfRun(text: string, from: number): number {
   return text.length;
 }
 
-/** The character that an escape stands for; an escape that JSON does not know is its own text. */
+/** The character that an escape means; an unknown escape is its own text. */
 function decodedEscape(given: string): string {
   try {
     return String(JSON.parse(`"${given}"`));
@@ -296,7 +299,7 @@ function decodedEscape(given: string): string {
   }
 }
 
-/** The text as it stands in a JSON string. */
+/** The text as written in a JSON string. */
 function encoded(text: string): string {
   return text === "" ? "" : JSON.stringify(text).slice(1, -1);
 }

@@ -1,11 +1,8 @@
-/**
- * The members of a request whose texts are examined, by route, and how those of each are read
- * (docs/rules/guardrails.md#where-it-looks).
- */
+/** The members of a request whose texts are examined, by route, and how each is read */
 import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
 
 /**
- * How the strings of a member are read: those of messages by who speaks, all of them (`beside`: a server may leave the member
+ * How the strings of a member are read: those of messages by speaker, all of them (`beside`: a server may leave the member
  * out), or those of definitions.
  */
 export type MemberRule = "messages" | "all" | "beside" | "definitions";
@@ -40,7 +37,7 @@ const BESIDE_MESSAGES = {
 } as const;
 const CHAT = scopeOf({ ...BESIDE_MESSAGES, messages: "messages" });
 const COMPLETION = scopeOf({ ...OF_SERVERS, prompt: "all", suffix: "all", response_format: "definitions" });
-/** A translated request may have what its model's API has beside messages. */
+/** A translated request may have the members of its model's API besides messages. */
 const RESPONSES = scopeOf({
   ...BESIDE_MESSAGES,
   instructions: "all",
@@ -53,8 +50,8 @@ const EMBEDDING = scopeOf({ ...OF_SERVERS, input: "all", messages: "messages" })
 const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
 const IMAGE = scopeOf({ prompt: "all", negative_prompt: "all" });
 /**
- * On a path without rules of its own, at any depth: what is examined on any path, and what the protocols of other servers name
- * so.
+ * For a path without its own rules, at any depth: members that are examined on any path, and names that the protocols of other
+ * servers use.
  */
 const ANY = new Map([
   ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
@@ -70,7 +67,7 @@ const ANY = new Map([
 
 const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
-/** What is examined on a path of this class. */
+/** The members that are examined on a path of this class. */
 export function textScopeOf(path: string, { requestType }: RouteClass): TextScope {
   if (!DOCUMENTED.has(path)) return ANY;
   switch (requestType) {
@@ -91,12 +88,12 @@ export function textScopeOf(path: string, { requestType }: RouteClass): TextScop
   }
 }
 
-/** True for the scope of a path without rules of its own. */
+/** True for the scope of a path without its own rules. */
 export function isOfAny(scope: TextScope): boolean {
   return scope === ANY;
 }
 
-/** True for members of which every string is a text. */
+/** True for members whose strings are all texts. */
 export function isOfEvery(rule: MemberRule | undefined): boolean {
   return rule === "all" || rule === "beside";
 }

@@ -1,6 +1,6 @@
 /**
- * A text that the target of a translation would examine is examined where the client has put it: what is passed on, or
- * translated, has the rule of the API that it ends in.
+ * A text that the target of a translation would examine is examined where the client put it: passed-on and translated members
+ * follow the rule of the target API.
  */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -15,7 +15,7 @@ const SAID = "blue falcon";
 const CHAT = "/v1/chat/completions";
 const ROUTES = ["/v1/responses", "/v1/messages", CHAT] as const;
 const TARGETS = { openai: CHAT, anthropic: "/v1/messages" } as const;
-/** Names below which a place without a rule is not looked at, and one that has none of these meanings. */
+/** Names whose content is not examined on a path without a rule, and one that has none of these meanings. */
 const HOLDERS = ["model", "models", "stop", "stop_sequences", "tool_choice", "url", "image_url", "file_data", "plain"];
 
 const scopeOf = (path: string) => textScopeOf(path, routeClassOf(path));
@@ -36,10 +36,10 @@ function isExamined(path: string, body: JsonObject): boolean {
   return [...prompts, ...others, ...toolResults.flat()].some(({ text }) => text.includes(SAID));
 }
 
-/** What Messages show their model, of a request; a path without rules of its own is examined everywhere. */
+/** The members of a request that Messages show their model; a path without its own rules is examined everywhere. */
 const SHOWN = ["system", "messages", "tools", "output_config"];
 
-/** What a target examines of a body because its model may read it. */
+/** The parts of a body that a target examines because its model may read them. */
 function isExaminedAt(dialect: keyof typeof TARGETS, sent: JsonObject): boolean {
   const shown = Object.entries(sent).filter(([name]) => dialect === "openai" || SHOWN.includes(name));
   return isExamined(TARGETS[dialect], Object.fromEntries(shown));

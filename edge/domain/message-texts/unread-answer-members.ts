@@ -1,11 +1,11 @@
 /**
- * What stands in an answer and is no text of it: the closed lists behind docs/rules/guardrails.md#what-is-not-scanned. Every other
+ * The members of an answer that are not text: the closed lists behind docs/rules/guardrails.md#what-is-not-scanned. Every other
  * string of an answer is examined.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { ID_CHARACTERS, isBase64, wordsOf } from "./unread-members.ts";
 
-/** What a document repeats of its request, or says about itself: members of the answer itself, not of anything in it. */
+/** Members of the answer itself that repeat its request or describe the document; deeper members do not count. */
 const OF_ANSWER = wordsOf(
   "metadata tools tool_choice usage instructions prompt error response_format user safety_identifier prompt_cache_key generation_settings",
 );
@@ -16,13 +16,13 @@ const PROMPT_TOKENS = "prompt_logprobs";
 /** Members at the top that contain an answer. */
 const ANSWERS: ReadonlySet<unknown> = new Set(["response", "message"]);
 
-/** Bytes, what a provider has sealed, and places. */
+/** Bytes, text that a provider has sealed, and places. */
 const BYTES = wordsOf(
   "b64_json partial_image_b64 embedding file_data image_data signature thought_signature obfuscation url uri",
 );
 const SEALED = "encrypted_";
 const PLACE_ENDS = ["_url", "_uri", "_urls", "_uris"];
-/** Members whose text is a word or an id: with anything else in it, it is examined. */
+/** Members whose text is a keyword or an id: any other content is examined. */
 const WORDS = wordsOf(
   "id type object role status model name namespace server_label phase channel finish_reason native_finish_reason stop_reason stop_sequence service_tier system_fingerprint provider category purpose mime_type media_type content_type format output_format encoding language detail quality size background effort verbosity severity task environment container voice",
 );
@@ -30,7 +30,7 @@ const ID_ENDS = ["_id", "_ids"];
 const URL_TEXT = /^https?:\/\/\S{1,2048}$/;
 const URL_MAX = 2_056;
 
-/** What a member belongs to, and where that stands: its last step (null: it is the document), and how deep it is. */
+/** The object that a member belongs to, and its place: its last step (null: it is the document), and its depth. */
 interface Holder {
   readonly holder: Readonly<Record<string | number, unknown>>;
   readonly step: string | number | null;
@@ -40,7 +40,7 @@ interface Holder {
 /** True for a member that is not examined, with all that is in it. */
 export function isAboutAnswer({ holder, step, depth }: Holder, name: string): boolean {
   if (name === PROMPT_TOKENS) return true;
-  // an element of a list of answers says what it is
+  // an element of a list of answers has its own type
   const isAnswer =
     depth === 0 || (depth === 1 && ANSWERS.has(step)) || (depth <= 2 && typeof holder["object"] === "string");
   if (!isAnswer) return false;
@@ -48,7 +48,7 @@ export function isAboutAnswer({ holder, step, depth }: Holder, name: string): bo
   return OF_ANSWER.has(name) || (isResponse && OF_RESPONSE.has(name));
 }
 
-/** True for a string that is no text, by the name of its member (of a list, that of the list). */
+/** True for a string that is not a text, by the name of its member (for an element, the list's name). */
 export function* isNoText({ type }: { readonly type?: unknown }, name: string, text: string): Steps<boolean> {
   if (BYTES.has(name) || name.startsWith(SEALED) || PLACE_ENDS.some((end) => name.endsWith(end))) return true;
   if (name === "result" && type === "image_generation_call") return true;

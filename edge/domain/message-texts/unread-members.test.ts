@@ -1,4 +1,4 @@
-/** What is read by no model, however long it is (docs/rules/guardrails.md#what-is-not-scanned). */
+/** Members that no model reads, however long they are (docs/rules/guardrails.md#what-is-not-scanned). */
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { STEP_MAX, toldBy } from "../../../test/harness/edge/told-by.ts";

@@ -1,6 +1,6 @@
 /**
- * What stands in a request and is read by no model: the closed lists behind docs/rules/guardrails.md#what-is-not-scanned.
- * Every other string of a body is examined.
+ * The members of a request that no model reads: the closed lists behind docs/rules/guardrails.md#what-is-not-scanned. Every
+ * other string of a body is examined.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { foldedName } from "../request/client-fields.ts";
@@ -16,7 +16,7 @@ const OF_SERVER = wordsOf(
 );
 /** The same at any depth. A stop sequence is often markup that no client may write elsewhere. */
 const OF_SERVER_ANYWHERE = wordsOf("model models stop stop_sequences tool_choice");
-/** Places of files, bytes of files, and what a provider has sealed. */
+/** Places of files, bytes of files, and text that a provider has sealed. */
 const FILES: ReadonlySet<string> = new Set([...FILE_MEMBERS, "encrypted_content", "signature", "authorization_token"]);
 
 const ROLES = wordsOf("system developer user assistant tool function model");
@@ -28,17 +28,17 @@ const PART_NAMES = wordsOf(
 );
 /** Words that are joined to one: the name of a member, or a type. */
 const JOINED = /^[a-z]+(?:_[a-z0-9]+)+$/;
-/** A longer name or type is none of a protocol, and too long for an expression with a repeated group. */
+/** No name or type of a protocol is longer, and an expression with a repeated group would take too long. */
 const JOINED_MAX = 128;
-/** A text that may be an id, or a word. */
+/** A text that may be an id, or a keyword. */
 export const ID_CHARACTERS = /^[\w.:|=+/-]{1,256}$/;
-/** What may stand before bytes in base64. */
+/** The prefix that may precede bytes in base64. */
 const DATA_URL = /^data:[^,]{0,128},/;
 const DATA_URL_MAX = 256;
 const BASE64 = /^[\w+/=-]*$/;
 /** In less bytes in base64 no word is found by chance. */
 const BASE64_MIN = 256;
-/** Characters that are looked at once, and of which one unit of work reads some. */
+/** Characters examined at once; one unit of work reads some of them. */
 const PART = 16 * 1024;
 const CHARACTERS_PER_UNIT = 8;
 
@@ -59,17 +59,17 @@ export function isServerMember(name: string): boolean {
   return OF_SERVER.has(name);
 }
 
-/** True for a member that is for the server wherever it stands. */
+/** True for a member that is for the server at any place. */
 export function isOfServerAnywhere(name: string): boolean {
   return OF_SERVER_ANYWHERE.has(name);
 }
 
-/** True for a string in a member that has the place of a file, or its bytes, whatever it says. */
+/** True for a string in a member that holds the place of a file, or its bytes, whatever its text. */
 export function isOfFile(leaf: string): boolean {
   return FILES.has(leaf);
 }
 
-/** True for a name, or the text of a member, that is a word of the protocols. */
+/** True for a name, or the text of a member, that is a keyword of the protocols. */
 export function isProtocolWord(name: string, isName: boolean, text: string): boolean {
   if (isName) return isDefinitionName(text) || PART_NAMES.has(text) || isJoined(text);
   if (name === "role") return ROLES.has(text.toLowerCase());
@@ -80,7 +80,7 @@ function isJoined(text: string): boolean {
   return text.length <= JOINED_MAX && JOINED.test(text);
 }
 
-/** True for bytes in base64, with or without what a `data:` URL has before them. */
+/** True for bytes in base64, with or without the prefix of a `data:` URL. */
 export function* isBase64(text: string): Steps<boolean> {
   const from = DATA_URL.exec(text.slice(0, DATA_URL_MAX))?.[0].length ?? 0;
   if (text.length - from < BASE64_MIN) return false;

@@ -1,5 +1,5 @@
 /**
- * The work that guardrails tell of grows with the bytes of a document alone: long names above many strings do not multiply. Units
+ * The reported work of guardrails grows only with the bytes of a document: long names above many strings do not multiply. Units
  * are counted, never timed.
  *
  * @module-tag check

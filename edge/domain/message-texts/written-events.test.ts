@@ -1,6 +1,7 @@
 /**
- * What redaction writes of an event, and what is gathered of it, is bounded by the event (docs/rules/guardrails.md#actions): nothing
- * that it says once is told with each of its texts. Bytes and units are counted, never time.
+ * The output of redaction for an event, and the data gathered from it, is bounded by the event
+ * (docs/rules/guardrails.md#actions): nothing that the event contains once is repeated with each of its texts. Bytes and units
+ * are counted, never time.
  *
  * @module-tag check
  */
@@ -33,7 +34,7 @@ function counting(roomCharacters: number) {
   return { collected, kept };
 }
 
-/** What a client gets of these events. */
+/** The client's result for these events. */
 function redacted(bytes: Uint8Array): string {
   const redacting = new RedactingEvents(scan, new RedactionTally());
   const passed = atOnce(new SseFilter([redacting], true).pushing(bytes));

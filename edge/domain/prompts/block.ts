@@ -8,20 +8,20 @@ import { countCodePoints } from "../wire/text/code-points.ts";
 import { isCode, isLog, LINE_UNITS, linesOf } from "./classify.ts";
 import { readJsonPrefix } from "./json-tree.ts";
 
-/** What a block is, which decides which passes look at it. `diff`: whitespace counts in it, so that no pass does. */
+/** The class of a block, which decides the passes that examine it. `diff`: whitespace matters in it, so no pass examines it. */
 type BlockClass = "json" | "code" | "diff" | "log" | "prose";
 
 /** A stretch of a text. */
 export interface Block {
   /** Place of its text in the list of texts. */
   readonly text: number;
-  /** Its place in that text, in UTF-16 units; `end` is behind it. */
+  /** Its place in that text, in UTF-16 units; `end` is after it. */
   readonly start: number;
   readonly end: number;
   readonly kind: BlockClass;
-  /** As it came. */
+  /** The original text. */
   readonly original: string;
-  /** As it goes upstream, as far as passes have decided. */
+  /** The text for the upstream, after the passes so far. */
   readonly current: string;
   /** A later block refers to this one: no lossy pass may change it. */
   readonly referred: boolean;
@@ -36,7 +36,7 @@ type Stretch = Pick<Block, "start" | "end" | "kind">;
 export const TEXT_CHARS_MAX = 1024 * 1024;
 /** Values that are read without result; after more of them nothing is JSON. */
 const VAIN_MAX = 1000;
-/** A text of more fences is left as it is. */
+/** A text with more fences stays unchanged. */
 const FENCES_MAX = 1000;
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n]*)$/;
 const DIFF = /^\s*(?:diff|patch)\b/i;
@@ -74,7 +74,7 @@ export function inOrder(blocks: readonly Block[]): readonly Block[] {
   return [...blocks].sort(byPlace);
 }
 
-/** The texts with what their blocks have become. Blocks of a text do not overlap. */
+/** The texts with the new contents of their blocks. Blocks of a text do not overlap. */
 export function withBlocks(texts: readonly string[], blocks: readonly Block[]): readonly string[] {
   const pieces = texts.map((): string[] => []);
   const done = texts.map(() => 0);
@@ -105,9 +105,9 @@ function* stretchesOf(text: string): Steps<readonly Stretch[]> {
   return stretches;
 }
 
-/** The body of a code fence: its fences are no part of it. */
+/** The body of a code fence, without its fences. */
 interface Fence extends Stretch {
-  /** Where the line of the opening fence begins. */
+  /** Where the line of the opening fence starts. */
   readonly opened: number;
   /** Where the line of the closing fence ends. */
   readonly closed: number;
@@ -151,11 +151,11 @@ function* fenceBody(
   return { start, end, kind: isJson ? "json" : "code" };
 }
 
-/** Stretches outside of fences: JSON values that begin and end with a line, and what is between them. */
+/** Stretches outside fences: JSON values that start and end with a line, and the text between them. */
 function* plainStretches(text: string, from: number, to: number): Steps<readonly Stretch[]> {
   const stretches: Stretch[] = [];
   let rest = from;
-  // what is read in vain is bounded, so that a text of brackets costs no more than its length
+  // wasted reading is bounded, so a text of brackets costs no more than its length
   let [allowance, vain] = [2 * (to - from), 0];
   for (const { start, end } of linesOf(text.slice(from, to))) {
     yield LINE_UNITS;

@@ -1,6 +1,6 @@
 /**
- * What a stretch of text outside of a code fence is (docs/rules/compression.md#blocks): a log, source code, or prose. Each
- * line is looked at once, and only its first characters.
+ * The class of a stretch of text outside code fences (docs/rules/compression.md#blocks): a log, source code, or prose. Each
+ * line is examined once, and only its first characters.
  */
 
 import type { Steps } from "../../../shared/steps.ts";
@@ -16,7 +16,7 @@ const CODE_END = /[{}();,\\\]]\s*$/;
 const CODE_START =
   /^(?:\s*\d{1,6}(?:[\t|]|:(?!\d))|\s*(?:import|from|export|const|let|var|function|return|if|for|while|class|def|async|await|public|private|fn|func|package|use|#include|@\w+)\b|\s{2,}\S|\s*(?:\/\/|#|\*|--) )/;
 
-/** At least 8 lines that are not blank, half of them beginning with a time or a level. */
+/** At least 8 lines that are not blank, half of them starting with a time or a level. */
 export function* isLog(text: string): Steps<boolean> {
   const { lines, matching } = yield* countLines(text, (line) => STAMP_OR_LEVEL.test(line));
   return lines >= LOG_LINES_MIN && matching * 2 >= lines;
@@ -28,7 +28,7 @@ export function* isCode(text: string): Steps<boolean> {
   return lines >= 3 && matching * 2 >= lines;
 }
 
-/** Where each line begins and where it ends, its line feed not included. */
+/** Where each line starts and ends, without its line feed. */
 export function* linesOf(text: string): Generator<{ readonly start: number; readonly end: number }, void> {
   for (let start = 0; start <= text.length; ) {
     const feed = text.indexOf("\n", start);

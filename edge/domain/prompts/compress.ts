@@ -13,7 +13,7 @@ import { compactCodeBlocks, compactJsonBlocks } from "./structural.ts";
 
 /** How much compression may do. */
 interface CompressionLimits {
-  /** Shorter blocks are left as they are, in tokens. */
+  /** Shorter blocks stay unchanged, in tokens. */
   readonly minTokens: number;
   readonly maxBlocks: number;
   readonly maxLossyBlocks: number;
@@ -23,7 +23,7 @@ interface CompressionLimits {
 
 type Scores = readonly (readonly number[])[];
 
-/** The steps to run, with what they need from the outside; null: the step is left out. */
+/** The steps to run, with their external dependencies; null: the step is left out. */
 export interface CompressionSteps {
   /** Does work of any length. */
   readonly inTurns: <T>(work: Steps<T>) => Promise<T>;
@@ -59,7 +59,7 @@ interface Step {
 const QUERY_CHARS_MAX = 8192;
 const NO_ORIGINALS: ReadonlyMap<string, string> = new Map();
 
-/** Runs the steps. A result that is not smaller is discarded. Throws what the functions of `steps` throw. */
+/** Runs the steps. A result that is not smaller is discarded. Rethrows errors of the functions of `steps`. */
 export async function compressMessages(
   messages: readonly unknown[],
   limits: CompressionLimits,

@@ -1,6 +1,6 @@
 /**
- * The images of a chat request, and the descriptions that take their places (docs/rules/boons.md#vision). An image is its
- * URL to the gateway: it is never fetched here, and a data URL is passed on as it is.
+ * The images of a chat request, and the descriptions that take their places (docs/rules/boons.md#vision). An image is its URL
+ * to the gateway: it is never fetched here, and a data URL is passed on unchanged.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
@@ -57,7 +57,7 @@ export function describeRequest(image: NonNullable<ImagePart["image"]>, prompt: 
   return { messages: [{ role: "user", content }], temperature: 0.2 };
 }
 
-/** The description in an answer to {@link describeRequest}; null: there is none. */
+/** The description in an answer to {@link describeRequest}; null if there is none. */
 export function descriptionIn(completion: unknown): string | null {
   const choices: unknown = jsonObjectOf(completion)?.["choices"];
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;

@@ -1,14 +1,14 @@
 /**
  * JSON in fewer characters, without changing a value (docs/rules/compression.md#json): arrays of objects become tables,
- * whitespace goes. What it writes is read again and compared before it is used; scalars are copied as they were written.
+ * whitespace goes. The result is read back and compared before it is used; scalars are copied as they were written.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { type JsonNode, NODE_UNITS, readJsonTree, sameTree } from "./json-tree.ts";
 
-/** About what the line `[table <k> rows=<n>]` and the cell that stands for it take, in characters. */
+/** About the length of the line `[table <k> rows=<n>]` and of the cell that refers to it, in characters. */
 const TABLE_COST = 22;
 const TABLE_HEAD = /^\[table (?:(\d+) )?rows=(\d+)\]$/;
-/** What a cell is when it is not a text without quotes. */
+/** The meaning of a cell that is not a text without quotes. */
 const CELL_VALUE = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/;
 
 type ObjectNode = Extract<JsonNode, { kind: "object" }>;
@@ -40,7 +40,7 @@ export function* reconstructJson(compacted: string): Steps<string | null> {
 
 class TreeWriter {
   readonly #tables: boolean;
-  /** Tables that have a number, which is their place here from 1, in the order in which they are written. */
+  /** Numbered tables, in the order in which they are written. The number is the position here, from 1. */
   readonly #blocks: Table[] = [];
 
   constructor(tables: boolean) {
@@ -118,7 +118,7 @@ function* tableOf(items: readonly JsonNode[]): Steps<Table | null> {
   return names + 2 * rows.length > header + absent ? { columns: [...columns].sort(), rows } : null;
 }
 
-/** Whether a string cannot be taken for something else without its quotes. */
+/** Whether a string is unambiguous without its quotes. */
 function isBare(raw: string): boolean {
   if (!raw.startsWith('"') || raw.length < 3) return false;
   const text = raw.slice(1, -1);

@@ -1,7 +1,7 @@
 /**
  * JSON as a tree whose scalars are the text that the author wrote (docs/rules/compression.md#json). Numbers and strings are
- * never converted, so that a tree can be written again without changing a value: `-0`, `1e400`, `12345678901234567890` and
- * lone surrogates stay what they are. Members are kept in a Map: `__proto__` is a name like any other.
+ * never converted, so that a tree can be written again without changing a value: `-0`, `1e400`, `12345678901234567890` and lone
+ * surrogates stay unchanged. Members are kept in a Map: `__proto__` is a name like any other.
  */
 
 import type { Steps } from "../../../shared/steps.ts";
@@ -13,7 +13,7 @@ export type JsonNode =
   | { readonly kind: "array"; readonly items: readonly JsonNode[] }
   | { readonly kind: "object"; readonly members: ReadonlyMap<string, JsonNode> };
 
-/** The value that a `@<k>` in a compacted text stands for; undefined: there is none. */
+/** The value that a `@<k>` in a compacted text stands for; undefined if there is none. */
 type BlockReference = (block: number) => JsonNode | undefined;
 
 /** A deeper value is not read: writing it again takes a stack frame per level. */
@@ -28,7 +28,7 @@ const REFERENCE = /@([1-9]\d{0,6})/y;
 const KEYWORDS = ["true", "false", "null"] as const;
 const SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** Where reading stopped, and the value in front of it; null: no value that can be compacted begins there. */
+/** Where reading stopped, and the value in front of it; null: no value that can be compacted starts there. */
 interface ReadNode {
   readonly node: JsonNode | null;
   /** Offset in UTF-16 units. */
@@ -36,15 +36,15 @@ interface ReadNode {
 }
 
 /**
- * The JSON value that is the whole text, but for whitespace around it. Null: it is not JSON, an object has a name twice,
- * or it is deeper or has more nodes than is read.
+ * The JSON value that is the whole text, except for whitespace around it. Null: it is not JSON, an object has a name twice, or
+ * it exceeds the limit of depth or nodes.
  */
 export function* readJsonTree(text: string, reference?: BlockReference): Steps<JsonNode | null> {
   const { node, end } = yield* readJsonPrefix(text, 0, reference);
   return node !== null && skipSpace(text, end) === text.length ? node : null;
 }
 
-/** The JSON value that begins at `start`, after whitespace, by the rules of {@link readJsonTree}. Never throws. */
+/** The JSON value that starts at `start`, after whitespace, by the rules of {@link readJsonTree}. Never throws. */
 export function* readJsonPrefix(text: string, start: number, reference?: BlockReference): Steps<ReadNode> {
   const reader = new TreeReader(text, start, reference);
   try {
@@ -189,7 +189,7 @@ function skipSpace(text: string, start: number): number {
   return at;
 }
 
-/** Whether an odd number of backslashes stands in front of the quote. */
+/** Whether an odd number of backslashes precedes the quote. */
 function isEscaped(text: string, quote: number): boolean {
   let at = quote;
   while (text[at - 1] === "\\") at -= 1;

@@ -10,7 +10,7 @@ import { OMITTED } from "./sentences.ts";
 const SAME_LINES_MAX = 3;
 /** A longer line stays. */
 const LINE_MAX = HASHED_MAX;
-/** A line with one of these words stays, whatever it repeats. */
+/** A line with one of these words stays, even if it repeats another. */
 const KEPT = /error|warn|fatal|panic|exception/i;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const WORD = /[0-9A-Za-z]+/g;
@@ -18,8 +18,8 @@ const ID_CHARS_MIN = 6;
 const HEX_CHARS_MIN = 8;
 
 /**
- * The log with one line, and ` (×N)` behind it, for the N lines of a template that is seen more than three times; null:
- * nothing can go. Where lines went, the line before them ends with ` [… omitted]`.
+ * The log with one line, followed by ` (×N)`, for the N lines of a template that is seen more than three times; null: nothing
+ * can go. Where lines went, the line before them ends with ` [… omitted]`.
  */
 export function* compactLog(text: string): Steps<string | null> {
   const lines: { readonly line: string; readonly template: string | null }[] = [];
@@ -50,7 +50,7 @@ export function* compactLog(text: string): Steps<string | null> {
   return kept.length < lines.length ? kept.join("\n") : null;
 }
 
-/** The line with its numbers, hex numbers, ids and times masked; null for a blank line, which is no template. */
+/** The line with its numbers, hex numbers, ids and times masked; null for a blank line, which is not a template. */
 function templateOf(line: string): string | null {
   if (line.trim() === "") return null;
   return line.replace(UUID, "#").replace(WORD, masked);

@@ -1,5 +1,5 @@
 /**
- * What the lossy passes leave out, and what they never do (docs/rules/compression.md#lossy-passes).
+ * The omissions of the lossy passes, and their limits (docs/rules/compression.md#lossy-passes).
  *
  * @module-tag check
  */

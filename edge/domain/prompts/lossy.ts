@@ -8,7 +8,7 @@ import { compactLog } from "./log-lines.ts";
 import { keepBest, SENTENCES_MAX, SENTENCES_MIN, sentencesOf } from "./sentences.ts";
 import { shorter } from "./structural.ts";
 
-/** A block of prose that sentences may be taken out of. */
+/** A block of prose that may lose sentences. */
 interface ProseBlock {
   readonly block: Block;
   readonly sentences: readonly string[];
@@ -42,7 +42,7 @@ export function* proseBlocks(blocks: readonly Block[], max: number): Steps<reado
   return found;
 }
 
-/** Takes sentences out of these blocks. `scores` has, for each of them, a finite number for each sentence. */
+/** Removes sentences from these blocks. `scores` has a finite number for each sentence of each block. */
 export function* keepBestSentences(
   blocks: readonly Block[],
   prose: readonly ProseBlock[],

@@ -1,14 +1,14 @@
 /**
  * The texts of a chat request that compression may change, and the request with other texts in their place
- * (docs/rules/compression.md#texts-that-are-never-touched). Messages are a client's: whatever has not the expected shape is
- * left as it is.
+ * (docs/rules/compression.md#texts-that-are-never-touched). Messages come from a client: anything without the expected shape
+ * stays unchanged.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { tokensOf } from "./block.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where a text stands: the message, and its content part; null: the content itself is the text. */
+/** The place of a text: the message, and its content part; null: the content itself is the text. */
 interface TextPlace {
   readonly message: number;
   readonly part: number | null;
@@ -96,7 +96,7 @@ export function messagesTokens(messages: readonly unknown[]): number {
   }, 0);
 }
 
-/** Whether messages of this role may change. `answered`: the message stands behind the last one of the user. */
+/** Whether messages of this role may change. `answered`: the message comes after the last one of the user. */
 function isOpen(role: unknown, answered: boolean): boolean {
   return role === "user" || role === "tool" || role === "function" || (role === "assistant" && !answered);
 }

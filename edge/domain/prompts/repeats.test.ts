@@ -10,7 +10,7 @@ import { referenceTo, referredHash, repeatsOf } from "./repeats.ts";
 const LIMITS = { minTokens: 8, maxRepeats: 64 };
 const hashed = (texts: readonly string[]) => new Map(texts.map((text) => [text, sha256Hex(text)]));
 
-/** The texts with references; null: there are none. */
+/** The texts with references; null if there are none. */
 function deduplicated(texts: readonly string[], limits = LIMITS): readonly string[] | null {
   const repeats = atOnce(repeatsOf(texts, atOnce(blocksOf(texts, limits.minTokens, 64)), limits));
   return repeats === null ? null : withBlocks(texts, repeats.refer(hashed(repeats.originals)));

@@ -30,7 +30,7 @@ const CHARACTERS_PER_UNIT = 32;
 const REFERENCE = /^\s*\[?(?:ref:)?([0-9a-f]{64})\]?\s*$/i;
 const OUTSIDE_BLOCK = { kind: "prose", referred: false } as const;
 
-/** Texts that stand more than once in a request: the blocks of the first of each, and what is left of the later ones. */
+/** Texts that occur more than once in a request: the blocks of the first of each, and the rest of the later ones. */
 interface Repeats {
   /** Each repeated text, once. */
   readonly originals: readonly string[];
@@ -40,7 +40,7 @@ interface Repeats {
   readonly refer: (hashes: ReadonlyMap<string, string>) => readonly Block[];
 }
 
-/** What takes the place of a repeated block. */
+/** The replacement of a repeated block. */
 export function referenceTo(sha256: string): string {
   return `[ref:${sha256}] (identical to the block above)`;
 }
@@ -51,8 +51,8 @@ export function referredHash(argument: unknown): string | null {
 }
 
 /**
- * The texts, and the blocks in them, of at least `minTokens` that equal an earlier one; null: there are none, or the
- * references would not take fewer tokens than the tool that goes with them. At most `maxRepeats` become references.
+ * The texts, and the blocks in them, of at least `minTokens` that equal an earlier one; null: there are none, or the references
+ * and their tool would not save tokens. At most `maxRepeats` become references.
  */
 export function* repeatsOf(
   texts: readonly string[],
@@ -74,7 +74,7 @@ export function* repeatsOf(
       return hash === undefined ? block : { ...block, current: referenceTo(hash), referred: true };
     };
     const kept = left.filter((block) => !referring.has(block));
-    // the first of equal blocks, and what is in the first of equal texts, has to stay as it is
+    // the first of equal blocks, and the content of the first of equal texts, must stay unchanged
     const firsts = new Set([...originals].flatMap((original) => texts.indexOf(original)));
     const marked = kept.map((block) =>
       originals.has(block.original) || firsts.has(block.text) ? { ...block, referred: true } : block,
@@ -93,7 +93,7 @@ function* repeatedTexts(texts: readonly string[], minTokens: number): Steps<read
   const repeated: Block[] = [];
   for (const [text, original] of texts.entries()) {
     yield TEXT_UNITS + original.length / CHARACTERS_PER_UNIT;
-    // a hash is made of UTF-8, and a store keeps UTF-8: a text that has no UTF-8 would come back as another one
+    // a hash is computed from UTF-8, and a store keeps UTF-8: a text that has no UTF-8 form would come back changed
     if (!original.isWellFormed()) continue;
     if (original.length < minTokens || original.length > ORIGINALS_CHARS_MAX || tokensOf(original) < minTokens)
       continue;

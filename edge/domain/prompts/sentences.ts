@@ -1,12 +1,12 @@
 /**
- * Prose as sentences, and which of them are kept (docs/rules/compression.md#prose). Scores come from the compression
- * sidecar or from the rule of thumb here. Linear in the text, but for the sort of its sentences.
+ * Prose as sentences, and which of them are kept (docs/rules/compression.md#prose). Scores come from the compression sidecar or
+ * from the rule of thumb here. Linear in the text, except for the sort of its sentences.
  */
 
 import type { Steps } from "../../../shared/steps.ts";
 import { countCodePoints } from "../wire/text/code-points.ts";
 
-/** What a dropped stretch leaves. */
+/** The mark in place of a dropped stretch. */
 export const OMITTED = " [… omitted]";
 /** A shorter text is kept whole. */
 export const SENTENCES_MIN = 4;
@@ -25,7 +25,7 @@ const ENDS = new Set([".", "!", "?", "…"]);
 const WIDE_ENDS = new Set(["。", "！", "？"]);
 /** White space, and what ends a sentence. */
 const NOT_INNER = /[ \n\t\r\u00a0.!?…。！？]/g;
-/** Begins a list item or a heading. */
+/** Starts a list item or a heading. */
 const ITEM = /^(?:[-*•]|\d{1,3}[.)]|#{1,6})[ \t]/;
 const ABBREVIATIONS = new Set([
   "mr",
@@ -44,7 +44,7 @@ const ABBREVIATIONS = new Set([
 ]);
 const CLOSERS = new Set(['"', "'", ")", "]", "”", "’", "»"]);
 
-/** The words of the question, in lower case: those of at least four letters. */
+/** The words of the question with at least four letters, in lower case. */
 export function queryTerms(question: string): ReadonlySet<string> {
   return new Set(wordsOf(question.slice(-WORDS_CHARS_MAX)));
 }
@@ -66,8 +66,8 @@ export function* sentencesOf(text: string): Steps<readonly string[]> {
 }
 
 /**
- * Where sentences end, the whitespace behind them included, and null where none does that could; every character is
- * looked at a fixed number of times.
+ * Where sentences end, including the whitespace after them, and null where a candidate does not end one; every character is
+ * examined a fixed number of times.
  */
 function* sentenceEnds(text: string): Generator<number | null> {
   let at = 0;
@@ -100,7 +100,7 @@ function runEnd(text: string, start: number, belongs: (character: string) => boo
   return end;
 }
 
-/** Whether this whitespace has a blank line, or a list item or heading begins behind it. */
+/** Whether this whitespace has a blank line, or a list item or heading starts after it. */
 function isParagraphEnd(text: string, start: number, end: number): boolean {
   const [, feeds, ...more] = text.slice(start, end).split("\n", 3);
   if (feeds === undefined) return false;

@@ -30,7 +30,7 @@ export function shorter(block: Block, text: string | null): Block {
   return text !== null && tokensOf(text) < tokensOf(block.current) ? { ...block, current: text } : block;
 }
 
-/** A text whose lines have no blanks at their end and of whose blank lines no two follow one another. */
+/** A text without blanks at the ends of lines and without two blank lines in a row. */
 export function* compactCode(text: string): Steps<string> {
   const lines: string[] = [];
   for (const { start, end } of linesOf(text)) {

@@ -1,4 +1,4 @@
-/** What a client asks for in the WebSocket mode of Responses (docs/rules/realtime.md#responses-over-a-websocket). */
+/** A client's request in the WebSocket mode of Responses (docs/rules/realtime.md#responses-over-a-websocket). */
 import type { FieldFault } from "../request/client-fields.ts";
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 import type { RealtimeEvent } from "./realtime-events.ts";
@@ -24,11 +24,11 @@ export interface AskedResponse {
   readonly lane: string | null;
   /** The body of the same request on `/v1/responses`. Its input, if it has one, is a text or a list. */
   readonly body: JsonObject;
-  /** Nothing is to be made: its items are kept for the response that continues it. */
+  /** Nothing is generated: its items are kept for the response that continues it. */
   readonly isWarmUp: boolean;
 }
 
-/** A fault: it is no such request. */
+/** A fault: it is not such a request. */
 export function askedResponse(event: RealtimeEvent): AskedResponse | FieldFault {
   const names = Object.keys(event);
   if (names.length > MEMBERS_MAX) return { param: "type", message: `an event has at most ${MEMBERS_MAX} members` };

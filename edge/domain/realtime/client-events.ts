@@ -1,6 +1,6 @@
 /**
- * What the members of a client's event may be (docs/rules/realtime.md#events). An event has at most one object that is read:
- * otherwise a server could take another one for it than the gateway has examined.
+ * The allowed members of a client's event (docs/rules/realtime.md#events). An event has at most one object that is read:
+ * otherwise a server could read another one than the gateway has examined.
  */
 import { type FieldFault, spellingFault } from "../request/client-fields.ts";
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
@@ -62,13 +62,13 @@ export function orderFault(event: RealtimeEvent): FieldFault | null {
     : null;
 }
 
-/** An item that stands for another one may have no type. */
+/** An item that refers to another one may have no type. */
 function isReference(item: unknown): boolean {
   const { type, content } = jsonObjectOf(item) ?? {};
   return typeof type === "string" ? /reference/i.test(type) : content === undefined;
 }
 
-/** The event without the objects that are read; null: nothing else in it is. */
+/** The event without the objects that are read; null if nothing else is in it. */
 export function besideRead({ item: _1, session: _2, response: _3, ...rest }: RealtimeEvent): JsonObject | null {
   return Object.keys(rest).every((name) => UNREAD.has(name) && !isComposed(rest[name])) ? null : rest;
 }

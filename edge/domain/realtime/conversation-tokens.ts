@@ -1,6 +1,6 @@
 /**
- * What the next response of a realtime session will read, in tokens (docs/rules/realtime.md#budgets): what the last one that read the
- * conversation reported, and what was added since that one began.
+ * The input of the next response of a realtime session, in tokens (docs/rules/realtime.md#budgets): the report of the last
+ * response that read the conversation, and everything added since that response started.
  */
 import { saturated } from "../../../shared/money/amount.ts";
 import type { ReadContext } from "./read-context.ts";
@@ -11,13 +11,13 @@ const G711_CHARACTERS = 1_067;
 /** The same of a token of spoken output, which is 50 ms. */
 const SPOKEN_CHARACTERS = PCM_CHARACTERS / 2;
 
-/** What the model reads of the settings of a session, in tokens. */
+/** The settings of a session that the model reads, in tokens. */
 export interface SettingsTokens {
   readonly instructions: number;
   readonly tools: number;
 }
 
-/** What was added since a point of the conversation: texts and other input, audio in base64, and the largest settings. */
+/** Added since a point of the conversation: texts and other input, audio in base64, and the largest settings. */
 interface Added {
   tokens: number;
   characters: number;
@@ -34,16 +34,16 @@ export interface Turn {
 export class ConversationTokens {
   #reported = 0;
   #since = nothingAdded();
-  /** Since the response began that began last. */
+  /** Since the start of the response that started last. */
   #latest = this.#since;
   readonly #turns = new Set<Turn>();
   #largest: SettingsTokens = { instructions: 0, tools: 0 };
   #charactersPerToken = PCM_CHARACTERS;
-  /** Its upstream may begin responses unasked. */
+  /** Its upstream may start responses unasked. */
   #hasTurns = false;
   /** Some response reads other than the whole conversation. */
   #hasOthers = false;
-  /** A response that was refused may count as one that is still to begin. */
+  /** A response that was refused may count as one that has not started yet. */
   #isDoubted = false;
 
   get inputTokens(): number {
@@ -73,7 +73,7 @@ export class ConversationTokens {
     for (const added of this.#all()) Object.assign(added, larger(added, { instructions, tools }));
   }
 
-  /** The upstream states the settings of the session: those that were never sent count as well. */
+  /** The upstream states the settings of the session: settings that were never sent count as well. */
   stated(session: object, { instructions, tools }: SettingsTokens): void {
     const { instructions: most, tools: mostTools } = this.#largest;
     this.configured(session, {
@@ -83,8 +83,8 @@ export class ConversationTokens {
   }
 
   /**
-   * A response begins, which the client asks for now; else its upstream may have begun it before it had what was added last. Where it
-   * may begin some, one of these may be taken for the one that was asked for.
+   * A response starts. The client asks for it now, or its upstream may have started it before the last addition arrived. If the
+   * upstream may start responses unasked, one of these may be taken for the requested one.
    */
   begun(context: ReadContext, isAsked: boolean): Turn {
     if (!isAsked) this.#hasTurns = true;
@@ -96,7 +96,7 @@ export class ConversationTokens {
     return turn;
   }
 
-  /** The upstream may begin responses unasked from now on. */
+  /** The upstream may start responses unasked from now on. */
   mayBeginTurns(): void {
     this.#hasTurns = true;
   }
@@ -106,18 +106,18 @@ export class ConversationTokens {
     this.#isDoubted = true;
   }
 
-  /** It has ended. `reported`: what it has read and said; null: that says nothing of the whole conversation. */
+  /** The response has ended. `reported`: its input and output; null: the report does not cover the whole conversation. */
   ended(turn: Turn, reported: { readonly inputTokens: number } | null, outputTokens: number): void {
     const { since, context } = turn;
     if (context.isInConversation) this.said(outputTokens);
     this.#turns.delete(turn);
     if (reported === null || context.reads === "own") return;
-    // those of the session count in place of those of the response
+    // settings of the response replace those of the session
     if (context.reads === "items") Object.assign(since, larger(since, this.#largest));
     const [before, sinceBefore, reportedBefore] = [this.inputTokens, this.#since, this.#reported];
     this.#since = since;
     this.#reported = reported.inputTokens;
-    // then a response may be another one than it is taken for
+    // in that case responses may be confused
     const isUnsure = this.#isDoubted || (this.#hasTurns && this.#hasOthers);
     if (isUnsure && this.inputTokens < before) [this.#since, this.#reported] = [sinceBefore, reportedBefore];
   }

@@ -1,11 +1,11 @@
 /**
- * The ids by which an upstream names the client's events (docs/rules/realtime.md#events): each has a number of its own, with the
- * client's id behind it. So no event can be taken for another one, whatever ids its client gives.
+ * The ids by which an upstream names the client's events (docs/rules/realtime.md#events): each starts with a unique number,
+ * followed by the client's id. So no event can be taken for another one, whatever ids its client sends.
  */
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 import type { RealtimeEvent } from "./realtime-events.ts";
 
-/** Ids of the gateway's own events begin so; their errors are not the client's. */
+/** Prefix of the ids of the gateway's own events; their errors are not the client's. */
 export const OWN_EVENT = "event_gateway_";
 
 const NUMBERED = /^event_(\d+)_(.*)$/s;

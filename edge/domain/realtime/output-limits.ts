@@ -1,6 +1,6 @@
 /**
- * The output limits by which a realtime session may run (docs/rules/realtime.md#budgets): the one that its upstream has stated last,
- * and those that its client has asked for since. Null is no limit.
+ * The possible output limits of a realtime session (docs/rules/realtime.md#budgets): the one that its upstream stated last, and
+ * those that its client has requested since. Null means no limit.
  */
 type Limit = number | null;
 

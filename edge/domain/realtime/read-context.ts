@@ -1,28 +1,28 @@
-/** What a response of a realtime session reads, by its own settings (docs/rules/realtime.md#budgets). */
+/** The input of a response of a realtime session, by its own settings (docs/rules/realtime.md#budgets). */
 import { isJsonObject, type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 
 export interface ReadContext {
   /** The whole conversation with the settings of the session, its items with settings of the response, or neither. */
   readonly reads: "all" | "items" | "own";
-  /** What it says becomes part of the conversation. */
+  /** Its output becomes part of the conversation. */
   readonly isInConversation: boolean;
 }
 
-/** Settings of a response that change nothing of what it reads. */
+/** Settings of a response that do not change what it reads. */
 const UNREAD: ReadonlySet<string> = new Set(
   "conversation output_modalities modalities audio voice output_audio_format max_output_tokens max_response_output_tokens metadata temperature reasoning user safety_identifier".split(
     " ",
   ),
 );
-/** Settings in place of those of the session. */
+/** Settings that replace those of the session. */
 const INSTEAD: ReadonlySet<string> = new Set(["instructions", "tools", "tool_choice"]);
 
-/** Settings of the detection of turns with which no response begins before its upstream has heard audio. */
+/** Settings of turn detection with which no response starts before its upstream has received audio. */
 const OF_AUDIO: ReadonlySet<string> = new Set(
   "type threshold prefix_padding_ms silence_duration_ms create_response interrupt_response eagerness".split(" "),
 );
 
-/** Whether an upstream with these settings of a session may begin responses unasked though it has heard nothing. */
+/** Whether an upstream with these settings of a session may start responses unasked although it has received no audio. */
 export function beginsInSilence({ turn_detection: older, audio }: JsonObject): boolean {
   const { turn_detection: turns } = jsonObjectOf(jsonObjectOf(audio)?.["input"]) ?? {};
   const settings = [older, turns].flatMap((detection) => Object.entries(jsonObjectOf(detection) ?? {}));
@@ -31,7 +31,7 @@ export function beginsInSilence({ turn_detection: older, audio }: JsonObject): b
   );
 }
 
-/** What a response with these settings reads; null: it has none of its own. */
+/** The input of a response with these settings; null: its settings do not say. */
 export function readContextOf(settings: JsonObject | null): ReadContext {
   const { conversation } = settings ?? {};
   const isInConversation = conversation !== "none";

@@ -1,6 +1,6 @@
 /**
- * The events of a realtime session as far as the gateway reads them (docs/rules/realtime.md#events). An event is written anew
- * before it goes on, so that its reader finds in it what the gateway has found.
+ * The events of a realtime session as far as the gateway reads them (docs/rules/realtime.md#events). An event is rewritten
+ * before it is passed on, so that its reader finds in it exactly what the gateway found.
  */
 import { type ErrorBody, type ErrorCode, type ErrorOptions, errorBody } from "../../../shared/errors.ts";
 import { isJsonObject, type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
@@ -12,7 +12,7 @@ export interface RealtimeEvent extends JsonObject {
 /** Longest id of an upstream that is used, in characters. */
 const ID_MAX = 128;
 
-/** The value as an event; null: it is none. A server that ignores case must find no other type in it. */
+/** The value as an event; null if it is not one. A server that ignores case must find no other type in it. */
 export function eventOf(value: unknown): RealtimeEvent | null {
   if (!isJsonObject(value) || typeof value["type"] !== "string") return null;
   return Object.keys(value).some((name) => name !== "type" && name.toLowerCase() === "type")
@@ -64,12 +64,12 @@ export function statesSettings({ type }: RealtimeEvent): boolean {
   return /^(?:transcription_)?session\.(?:created|updated)$/.test(type);
 }
 
-/** Whether an event has a part of what the client said in audio, before the whole of it is known. */
+/** Whether an event has a part of the client's spoken audio as text, before the whole is known. */
 export function isTranscriptPiece({ type }: RealtimeEvent): boolean {
   return /_transcription\.(?:delta|segment)$/.test(type);
 }
 
-/** The texts of what the client said in audio that an event shows, in their order. */
+/** The transcripts of the client's audio that an event shows, in order. */
 export function transcriptsOf(event: RealtimeEvent): readonly string[] {
   const texts: string[] = [];
   withTranscripts(event, (text) => {
@@ -80,7 +80,7 @@ export function transcriptsOf(event: RealtimeEvent): readonly string[] {
 }
 
 /**
- * The parts of items whose transcripts an event shows for the first time, as far as it can; null: it repeats what has been shown. A
+ * The parts of items whose transcripts an event shows for the first time, as far as it can; null: it repeats earlier ones. A
  * client has an item retrieved as often as it likes.
  */
 export function spokenPartsOf(event: RealtimeEvent): readonly string[] | null {
@@ -94,7 +94,7 @@ export function spokenPartsOf(event: RealtimeEvent): readonly string[] | null {
   );
 }
 
-/** The event with other texts of what the client said in audio. */
+/** The event with other transcripts of the client's audio. */
 export function withTranscripts(event: RealtimeEvent, changed: (text: string) => string): RealtimeEvent {
   const given = jsonObjectOf(event["item"]);
   const { transcript } = event;
@@ -114,7 +114,7 @@ export function itemIdOf({ item_id: id, item }: RealtimeEvent): string | null {
   return typeof named === "string" && named.length <= ID_MAX ? named : null;
 }
 
-/** Whether an event shows only what the client itself has said. */
+/** Whether an event shows only input of the client itself. */
 export function isOfClient(event: RealtimeEvent): boolean {
   const role = jsonObjectOf(event["item"])?.["role"];
   return event.type.startsWith("conversation.item.")
@@ -127,17 +127,17 @@ export function mayShowAnswer({ type }: RealtimeEvent): boolean {
   return /^(?:response|conversation)\./.test(type);
 }
 
-/** A longer id of a client's event is not repeated: what it sends once is not kept for a client that does not read. */
+/** A longer id of a client's event is not repeated: an id sent once must not be kept for a client that does not read. */
 const EVENT_ID_MAX = 512;
 
-/** The event that tells of an error (OpenAI's form). `about`: the client's event that caused it. */
+/** The event that reports an error (OpenAI's form). `about`: the client's event that caused it. */
 export function errorEventOf(error: ErrorBody["error"], id: string, about: unknown = null): RealtimeEvent {
   const { type, code, message, param } = error;
   const event_id = typeof about === "string" && about.length <= EVENT_ID_MAX ? about : null;
   return { type: "error", event_id: `event_${id}`, error: { type, code, message, param, event_id } };
 }
 
-/** The end of a response of which the client gets nothing. */
+/** The end of a response whose content the client does not get. */
 export function failedResponse(done: RealtimeEvent, code: ErrorCode, options: ErrorOptions = {}): RealtimeEvent {
   const { error } = errorBody(code, options);
   const status_details = { type: "failed", error: { type: error.type, code } };

@@ -1,4 +1,4 @@
-/** The rules of realtime sessions: close codes, events, and what the next response will read. */
+/** The rules of realtime sessions: close codes, events, and the input of the next response. */
 import { describe, expect, it } from "vitest";
 import { type ErrorCode, errorStatus } from "../../../shared/errors.ts";
 import { closingOf, passedOn } from "./close-codes.ts";

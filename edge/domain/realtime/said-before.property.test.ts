@@ -1,9 +1,12 @@
-/** What an item is examined with, whatever is added, refused and accepted before it (docs/rules/realtime.md#guardrails). */
+/**
+ * The earlier text that an item is examined with, whatever is added, refused and accepted before it
+ * (docs/rules/realtime.md#guardrails).
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SaidBefore } from "./said-before.ts";
 
-/** Characters of what was said before that are examined with an item. */
+/** Characters of earlier text that are examined with an item. */
 const READ_TOGETHER = 1_024;
 
 /** Texts of some long runs: of letters, blanks, and characters of two units. */
@@ -13,7 +16,7 @@ const aText = fc
   .map((runs) => runs.map(([text, count]) => text.repeat(count).slice(0, count)).join(""));
 /** Texts that often are the same, or none. */
 const text = fc.oneof(aText, fc.constantFrom("", " ", "hello ".repeat(300)));
-/** An item; that its upstream refuses the oldest event of which that is not known, or accepts it. */
+/** Adds an item, or lets the upstream refuse or accept the oldest event that is still undecided. */
 const step = fc.oneof(
   text.map((said) => ({ said })),
   fc.constantFrom({ isRefused: true }, { isRefused: true, isNewest: true }, { isRefused: false }),
@@ -26,7 +29,7 @@ interface Item {
   state: "sent" | "accepted" | "refused";
 }
 
-/** What was added, in its order, and whether the session continues. */
+/** The added items in order, and whether the session continues. */
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 const contentsOf = (contents: string) => ({ contents: [contents], isSystem: false, beside: [] });

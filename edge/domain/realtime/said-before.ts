@@ -1,22 +1,22 @@
 /**
- * What the client's items have said to the model, as far as the next one may continue it (docs/rules/realtime.md#guardrails): the
- * ends of their texts, in each order in which a model may read them.
+ * The earlier text of the client's items that the next item may continue (docs/rules/realtime.md#guardrails): the ends of their
+ * texts, in each order in which a model may read them.
  */
 import { NewestById } from "../cell/recent-ids.ts";
 import { numberOf } from "./event-ids.ts";
 
-/** Characters of what was said before that a match can begin in. */
+/** Characters of earlier text in which a match can start. */
 const SAID_MAX = 1_024;
 /** The word before them is kept up to this length: a part of it could be taken for something else. */
 const WORD_MAX = 64;
-/** Texts of which is known where they end: a word can be split at each. */
+/** Texts whose ends are known: a word can be split at each. */
 const TEXTS_KEPT = 64;
 /** Events with items whose refusal may still come: more than a client can send within some seconds. */
 const EVENTS_KEPT = 1_024;
 /** Parts of items whose transcripts are remembered. */
 const SPOKEN_KEPT = 1_024;
 
-/** Stands where texts do not continue one another. */
+/** Separates texts that do not continue one another. */
 const BORDER = '"';
 
 type Texts = readonly string[];
@@ -24,7 +24,7 @@ type Texts = readonly string[];
 /** The texts of an item, as its upstream gets it. */
 export interface ItemTexts {
   readonly contents: Texts;
-  /** The contents are those of a system message, which many servers put before all others. */
+  /** The contents belong to a system message, which many servers put before all others. */
   readonly isSystem: boolean;
   /** Names and thoughts, which continue no contents. */
   readonly beside: Texts;
@@ -39,17 +39,17 @@ export interface Earlier {
 interface Said {
   /** The end of all contents, in their order. */
   readonly all: Texts;
-  /** The ends of those of system messages, and of the others. */
+  /** The ends of system messages, and of the others. */
   readonly system: Texts;
   readonly others: Texts;
-  /** How the others begin: where system messages are put first, they continue the last of these. */
+  /** How the others start: where system messages are put first, they continue the last of these. */
   readonly othersBegin: Texts;
   readonly beside: Texts;
 }
 
 export class SaidBefore {
   #said: Said = { all: [], system: [], others: [], othersBegin: [], beside: [] };
-  /** The event with the last item, and what was said before it. */
+  /** The event with the last item, and the text before it. */
   #last: { readonly eventId: string; readonly before: Said } | null = null;
   /** Events with items. */
   readonly #events = new NewestById<true>(EVENTS_KEPT);
@@ -57,7 +57,7 @@ export class SaidBefore {
   #forgotten = 0;
   readonly #spoken = new NewestById<true>(SPOKEN_KEPT);
 
-  /** The texts behind which an item is read, as it stands and behind its own kind, if both stand before it in this order. */
+  /** The texts after which an item is read, in its own place and after its own kind, if both precede it in this order. */
   before(isSystem: boolean): readonly Earlier[] {
     const { all, system, others, othersBegin, beside } = this.#said;
     const systemFirst = endOf([...system, ...others]);
@@ -78,7 +78,7 @@ export class SaidBefore {
     return [thoughts, ...earlier].filter(({ texts }) => texts.length > 0);
   }
 
-  /** An item goes to the upstream. `eventId`: that of its event; null: the upstream has it already. */
+  /** An item goes to the upstream. `eventId`: the id of its event; null: the upstream has it already. */
   add({ contents, isSystem, beside }: ItemTexts, eventId: string | null): void {
     if ([...contents, ...beside].every((text) => text === "")) return;
     const before = this.#said;
@@ -106,7 +106,7 @@ export class SaidBefore {
     return isNew;
   }
 
-  /** The upstream has refused an event; null: it does not say which. Returns whether it is known what was said without it. */
+  /** The upstream has refused an event; null: it does not say which. Returns whether the text without that event is known. */
   refused(eventId: string | null): boolean {
     if (eventId === null) return this.#events.size === 0;
     if (this.#events.take(eventId) === null) return (numberOf(eventId) ?? Infinity) > this.#forgotten;
@@ -121,7 +121,7 @@ function behindBorder(texts: Texts): Texts {
   return texts.length === 0 ? texts : [BORDER, ...texts];
 }
 
-/** The last characters, and the beginning of the word in which they begin. */
+/** The last characters, extended to the start of the word at the cut. */
 function endOf(texts: Texts): Texts {
   const given = texts.filter((text) => text !== "");
   const older = given.slice(0, -TEXTS_KEPT).join("");
@@ -137,7 +137,7 @@ function endOf(texts: Texts): Texts {
   return end.reverse();
 }
 
-/** The first characters, to the end of the word in which they end. */
+/** The first characters, extended to the end of the word at the cut. */
 function begunWith(begin: Texts, more: Texts): Texts {
   const texts = [...begin];
   let left = SAID_MAX - begin.join("").length;

@@ -1,7 +1,7 @@
 /**
  * What a request is attributed to in addition to its tenant and key: the tags of its header, and its end user
  * (docs/rules/routes.md#tags, docs/rules/routes.md#end-user). Both are texts of the client. They are cut or refused here, and
- * nothing is decided by a tag.
+ * no decision depends on a tag.
  */
 import { isJsonObject, type JsonDocument } from "../wire/json/document.ts";
 import { cutText, printable } from "../wire/text/printable.ts";
@@ -16,7 +16,7 @@ const VALUE = /^[ -~]{1,128}$/;
 const SHOWN_MAX = 64;
 const END_USER_MAX = 256;
 
-/** The tags as a row has them, `a=b,c=d` in the order of their names, "" without any; or what is wrong with the header. */
+/** The tags as a row has them, `a=b,c=d` sorted by name, "" without any; or the fault of the header. */
 export function readTags(header: string | null): string | FieldFault {
   if (header === null) return "";
   const fault = (message: string): FieldFault => ({ param: TAGS_HEADER, message: `${TAGS_HEADER} ${message}` });

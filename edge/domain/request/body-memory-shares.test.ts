@@ -53,7 +53,7 @@ describe("room for bodies", () => {
     expect(shares.resumeNext(PACE_MS - 1)).toBeNull();
     expect(shares.resumeNext(PACE_MS)).toBe(younger);
     expect(fill(shares, younger, 5, PACE_MS)).toBe(5);
-    // the older one comes again: what it needs has been taken meanwhile, and it waits for it
+    // the older body retries: the memory that it needs has been taken meanwhile, so it waits for it
     const nowMs = 3 * PACE_MS;
     expect(fill(shares, older, 6, nowMs)).toBe(0);
     shares.complete(younger);
@@ -178,7 +178,7 @@ describe("room for bodies", () => {
     expect(fill(shares, youngest, 1)).toBe(0);
     expect(shares.resumeNext(0)).toBeNull();
     const untilMs = OTHERS_MAX_MS / 2;
-    // an older body that waits as well takes nothing of their time
+    // an older waiting body takes nothing of their time
     expect(fill(shares, older, 1, untilMs)).toBe(0);
     expect(shares.resumeNext(OTHERS_MAX_MS - 1)).toBeNull();
     const order = [0, 1, 2, 3].map(() => shares.resumeNext(OTHERS_MAX_MS));
@@ -222,7 +222,7 @@ const sender: fc.Arbitrary<Sender> = fc.record({
 });
 
 const STEP_MS = 50;
-/** A wait that begins or ends between two steps may be measured as a step more; a body has few waits. */
+/** A wait that starts or ends between two steps may be measured as one step more; a body has few waits. */
 const MEASURED_MS = 20 * STEP_MS;
 const END_MS = 1_000_000;
 
@@ -298,7 +298,7 @@ describe("all senders, at any pace", () => {
         const waitedMs = senders.map(() => 0);
         play(senders, (shares, bodies) => {
           for (const [at, { tenant, waiting }] of bodies.entries()) {
-            // what holds up the oldest one that waits holds up all
+            // anything that holds up the oldest waiting body holds up all
             const oldest = bodies.find((body) => body.tenant === tenant && body.waiting !== null);
             if (waiting !== null && typeof oldest?.waiting?.othersSinceMs === "number")
               waitedMs[at] = (waitedMs[at] ?? 0) + STEP_MS;

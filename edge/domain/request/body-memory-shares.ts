@@ -3,9 +3,9 @@
  * Received bytes count. Two limits apply: the share of a tenant, and the total of all tenants.
  *
  * If bodies of one tenant arrived together, their first parts could fill the share, and none would ever be complete. So a body
- * leaves room for the rest of every older body of its tenant that is still arriving. If all other bodies of its tenant wait, the
- * oldest one continues beyond the share, because no other body would free memory: with its values it takes then only what is left
- * of the share. If a body of a tenant has waited long enough for other tenants, the tenant continues beyond the total.
+ * leaves room for the rest of every older body of its tenant that is still arriving. If all other bodies of its tenant wait,
+ * the oldest one continues beyond the share, because no other body would free memory: with its values it then takes only the
+ * rest of the share. If a body of a tenant has waited long enough for other tenants, the tenant continues beyond the total.
  *
  * Invariants: waiting bodies of a tenant continue oldest first, and none is refused. A tenant has at most its share and the rest
  * of one body. Bodies that may not exceed the total have together no more than it, or no other body has any bytes. So the total
@@ -42,7 +42,7 @@ export class HeldBody {
   valuesBytes = 0;
   isComplete = false;
   /**
-   * What it waits for, and since when only other tenants keep it waiting, or the oldest waiting body of its tenant (null: it
+   * What it waits for, and since when only other tenants keep it or the oldest waiting body of its tenant waiting (null: it
    * waits for its own tenant's share). Null: it does not wait.
    */
   waiting: (WantedMemory & { readonly othersSinceMs: number | null }) | null = null;
@@ -87,7 +87,7 @@ export class BodyMemoryShares {
     return body;
   }
 
-  /** Counts received bytes, or those of values. False: there is no memory for them, and the body waits. */
+  /** Counts received bytes, or bytes of values. False: there is no memory for them, and the body waits. */
   take(body: HeldBody, bytes: number, nowMs: number, isForValues = false): boolean {
     const wanted = { bytes, isForValues };
     const granted = this.#shareFor(body, wanted, nowMs);
@@ -109,7 +109,7 @@ export class BodyMemoryShares {
     return this.#tenants.get(body.tenant)?.has(body) ?? false;
   }
 
-  /** Frees the memory of the body's values but for so many bytes. */
+  /** Frees the memory of the body's values, except for so many bytes. */
   keepValues(body: HeldBody, bytes: number): void {
     const freedBytes = body.valuesBytes - bytes;
     if (freedBytes <= 0 || !this.holds(body)) return;
@@ -168,7 +168,7 @@ export class BodyMemoryShares {
     return isAlone || body.mayExceedTotal || this.#usedBytes + bytes <= this.#bounds.totalBytes;
   }
 
-  /** How much of what it wants the body may have within the rules of its tenant; null: it waits. */
+  /** How much of its request the body may have under the rules of its tenant; null: it waits. */
   #shareFor(body: HeldBody, { bytes, isForValues }: WantedMemory, nowMs: number): number | null {
     let excessBytes = bytes - this.#tenantBytes(body.tenant);
     let isOlder = true;

@@ -1,4 +1,4 @@
-/** What a client's numbers and names may be (docs/rules/token-estimates.md#client-limits). */
+/** The allowed numbers and names of a client (docs/rules/token-estimates.md#client-limits). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

@@ -8,7 +8,7 @@ import type { JsonObject } from "../wire/json/document.ts";
 import { printable } from "../wire/text/printable.ts";
 import type { RouteClass } from "./route-class.ts";
 
-/** What is wrong with a field: its name, and a sentence that says what it must be. */
+/** The fault of a field: its name, and a sentence that says what it must be. */
 export interface FieldFault {
   readonly param: string;
   readonly message: string;
@@ -34,7 +34,7 @@ const UNREAD_FIELDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Whether guardrails examine a field of a form that is no file. */
+/** Whether guardrails examine a field of a form that is not a file. */
 export function isGuardedField(name: string): boolean {
   return !UNREAD_FIELDS.has(name);
 }
@@ -48,7 +48,7 @@ export const CHECKED_NUMBERS: ReadonlyMap<string, Bounds> = new Map([
   ["n", CHOICES],
 ]);
 
-/** What a response continues (named-objects.ts). */
+/** The fields that a response continues (named-objects.ts). */
 const CONTINUED = ["previous_response_id", "conversation"] as const;
 
 /** Whether an answer is kept, and made without a reader. */
@@ -61,8 +61,8 @@ const JUDGED: ReadonlySet<string> = new Set(FIELDS);
 const NAME_MAX = 64;
 
 /**
- * The name in lower case, up to a NUL: some parser reads every name as a field that folds to it, and none another one. The
- * long s is the only letter besides that some parsers take for an ASCII one.
+ * The name in lower case, up to a NUL. For each name with this form, some parser reads it as the field; no parser reads other
+ * names so. The long s is the only other letter that some parsers take for an ASCII one.
  */
 export function foldedName(name: string): string {
   const end = name.indexOf("\0");
@@ -74,7 +74,7 @@ export function isJudgedName(name: string): boolean {
   return JUDGED.has(foldedName(name.slice(0, NAME_MAX)));
 }
 
-/** The fields of a route's body that its admission, billing and ownership depend on, in the order in which faults are reported. */
+/** The fields of a route's body that decide its admission, billing and ownership, in the order in which faults are reported. */
 export function decidingFields({ estimate, billedBy }: RouteClass): readonly string[] {
   const limited = estimate === "messages" || estimate === "prompt" || estimate === "responses" || estimate === "any";
   return [
@@ -118,8 +118,8 @@ export function repeatedFault(field: string): FieldFault {
 }
 
 /**
- * The first number of a JSON body that is out of its bounds; null or absent fields have no fault. Judged by its value, not
- * by how it is written.
+ * The first number of a JSON body that is out of its bounds; null or absent fields have no fault. The value counts, not its
+ * spelling.
  */
 export function numberFault(root: JsonObject): FieldFault | null {
   for (const [name, bounds] of CHECKED_NUMBERS) {
@@ -129,7 +129,10 @@ export function numberFault(root: JsonObject): FieldFault | null {
   return null;
 }
 
-/** The first switch of a JSON body that decisions rest on and that is none: some upstreams take 1 or a text for true. */
+/**
+ * The first switch of a JSON body that a decision depends on and that is not a boolean: some upstreams read 1 or a text as
+ * true.
+ */
 export function switchFault(route: RouteClass, root: JsonObject): FieldFault | null {
   const name = ["stream", ...(route.estimate === "responses" ? KEPT : [])].find(
     (each) => Object.hasOwn(root, each) && ![true, false, null].includes(root[each] as never),

@@ -22,7 +22,7 @@ export function readCredential(
   return isToken(text) ? { kind: "token", token: text } : { kind: "malformed" };
 }
 
-/** The text of the credential, empty when it is no bearer token; null: there is none. */
+/** The text of the credential, empty if it is not a bearer token; null if there is none. */
 export function credentialText(headers: Headers): string | null {
   const authorization = headers.get("authorization");
   if (authorization !== null) return /^Bearer +(\S+)\s*$/i.exec(authorization)?.[1] ?? "";

@@ -1,4 +1,5 @@
 /** Where a body has files: their places, or their bytes (docs/rules/routes.md#places-of-files). */
+import type { Steps } from "../../../shared/steps.ts";
 import type { BytePieces, Span } from "../wire/bytes/byte-pieces.ts";
 import { stringStartAt } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
@@ -21,7 +22,7 @@ const MEDIA = /(?:image|img|audio|video|mask|wav)s?(?:ur[il]|path|data)?s?\d*$|^
 const IN_MEDIUM: ReadonlySet<string> = new Set(["url", "uri", "path"]);
 const WITH_MEDIUM = /audio|image|video|file|mask|^(?:|source|contents?|messages|input)$/;
 
-/** Texts that a model reads, words and names that a client chooses: they may begin like a place. */
+/** Texts that a model reads, and words and names that a client chooses: they may start like a place. */
 const TEXTS: ReadonlySet<string> = new Set(
   "abstract answer answers arguments assistant badwords begin bias body cachesalt caption choice choices chunk chunks code command commands comment const content contents context contexts corpus currenturl default description diff document documents documenttitle ebnf end enum error expected function grammar guidedchoice guidedgrammar guidedregex hotwords hypothesis input inputprefix inputs inputsuffix instruction instructions items keyword keywords line lines logs lyrics message messages model note output outputs parts passage passages patch pattern preamble prediction prefix queries query question questions quote quotes reason reasoning reasoningcontent refusal reply response responses result results role safetyidentifier sentence sentences snippet stderr stdout stop stopsequences stopstrings string strings suffix summary system systeminstruction tag tags template thinking thought title token tokens transcript transcription triggers type user value".split(
     " ",
@@ -32,7 +33,7 @@ const LIKE_TEXTS =
 
 /** Longest start of a text that is looked at, in bytes: every character of a scheme may be escaped. */
 const START_BYTES = 128;
-/** The first bytes of a text with such a scheme, as characters: escaped or not, after blanks of any kind. */
+/** The first bytes of a text with such a scheme, as characters: escaped or not, after any kind of blanks. */
 const WORTH_BYTES = 5;
 const WORTH = /^(?:[\\\s\u0080-\u00ff]|file:|gs:|s3:|[fgs].*\\)/i;
 /** What parsers of URLs drop: at the start, and anywhere. */
@@ -45,13 +46,17 @@ const OWN_URL = /^(?:file|gs|s3):[/\\%]/i;
 const OWN_LENGTH = "file:/".length;
 /** A path of the upstream's disk: from its root, a home, or upwards. */
 const PATH = /^(?:[/\\~.]|[^:]*[/\\]\.\.[/\\])/;
-/** What begins like a URL with a scheme. */
+/** A text that starts like a URL with a scheme. */
 const URL_LIKE = /^[^:/\\]*:/;
-/** Nobody opens a longer path, in bytes, unless it is shorter without the slashes that mean nothing. */
+/** Nobody opens a longer path, in bytes, unless it is shorter without redundant slashes. */
 const PATH_MAX_BYTES = 4_096;
-/** Bytes in base64, which may begin with a slash. */
+/** Bytes that are read at once, and those that take a unit. */
+const READ_BYTES = 16 * 1024;
+const BYTES_PER_UNIT = 64;
+const decoder = new TextDecoder();
+/** Bytes in base64, which may start with a slash. */
 const BASE64 = /^[\w+/=-]*$/;
-/** JPEG, BMP and TIFF: no path begins so. */
+/** JPEG, BMP and TIFF: no path starts like this. */
 const IMAGE_BYTES = /^(?:\/9j\/|Qk|SUkq|TU0A)/;
 /** A path without a dot is not so long. */
 const BASE64_MIN = 512;
@@ -59,12 +64,12 @@ const BASE64_MIN = 512;
 const MORE_SLASHES = /\/{2,}/g;
 
 /**
- * What a text with a name may be: the `path` of a file, another `place` of one or its bytes, a `setting`, which may be a URL;
- * null: a text for a model, or a name of the client's own.
+ * The meanings of a text with a name: the `path` of a file, another `place` of one or its bytes, a `setting`, which may be a
+ * URL; null: a text for a model, or a name chosen by the client.
  */
 export type PlaceUse = "path" | "place" | "setting" | null;
 
-/** `above`: the name of what the text is a member of. Both are folded ({@link foldedName}). */
+/** `above`: the name of the member that contains the text. Both are folded ({@link foldedName}). */
 export function placeUse(name: string, above: string): PlaceUse {
   if (TEXTS.has(name)) return null;
   const known = name.replaceAll(/[\s_-]/g, "");
@@ -83,12 +88,15 @@ export function fieldPlaceUse(name: string): PlaceUse {
 
 /**
  * Whether a text of so many `bytes` that starts so is a place of the upstream's own, or may be: of a long one the scheme may not
- * have come.
+ * have come. Null: it is one if it has a dot further on, otherwise base64.
  */
-export function isOwnPlace(use: PlaceUse, start: string, bytes: number): boolean {
+export function isOwnPlace(use: PlaceUse, start: string, bytes: number): boolean | null {
   const text = start.replace(DROPPED, "");
   if (bytes > START_BYTES && text.length < OWN_LENGTH) return use !== null;
-  if (use === "path" && isPath(text, bytes) && !isBase64(text)) return true;
+  if (use === "path" && isPath(text, bytes)) {
+    if (!isBase64(text)) return true;
+    if (bytes > PATH_MAX_BYTES) return null;
+  }
   return use === "setting" ? OWN_URL.test(text) : use !== null && OWN.test(text);
 }
 
@@ -101,17 +109,30 @@ function isBase64(start: string): boolean {
   return IMAGE_BYTES.test(start) || start.replace(MORE_SLASHES, "/").length >= BASE64_MIN;
 }
 
-/** Whether a string of a document is such a place. */
-export function isOwnPlaceAt(document: BytePieces, use: PlaceUse, span: Span): boolean {
+/** {@link isOwnPlace} of a string of a document. */
+export function isOwnPlaceAt(document: BytePieces, use: PlaceUse, span: Span): boolean | null {
   if (use === null) return false;
   const first = document.slice(span.start + 1, Math.min(span.start + 1 + WORTH_BYTES, span.end));
   if (use !== "path" && !WORTH.test(String.fromCharCode(...first))) return false;
   return isOwnPlace(use, stringStartAt(document, span, startBytesOf(use)), span.end - span.start);
 }
 
+/** Whether a string of a document has a dot: servers that resolve a path first open one of any length, such as `a/…/../b`. */
+export function* hasDotAt(document: BytePieces, { start, end }: Span): Steps<boolean> {
+  let before = "";
+  for (const part of document.parts(start, end))
+    for (let at = 0; at < part.byteLength; at += READ_BYTES) {
+      const text = before + decoder.decode(part.subarray(at, at + READ_BYTES));
+      if (text.includes(".") || text.includes("\\u")) return true;
+      before = text.slice(-1);
+      yield text.length / BYTES_PER_UNIT;
+    }
+  return false;
+}
+
 /** The start of the value of a form's field. */
 export function placeStartIn(value: Uint8Array, use: PlaceUse): string {
-  return new TextDecoder().decode(value.subarray(0, startBytesOf(use)));
+  return decoder.decode(value.subarray(0, startBytesOf(use)));
 }
 
 function startBytesOf(use: PlaceUse): number {

@@ -51,7 +51,7 @@ export function identityOf(issuer: JwtIssuer, claims: Claims): Identity | null {
   };
 }
 
-/** What no name has (docs/rules/management-api.md#values): control, line and invisible characters, but for joiners. */
+/** Characters that no name has (docs/rules/management-api.md#values): control, line and invisible characters, except joiners. */
 const UNSHOWABLE = /(?:[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf})+/gu;
 const VISIBLE = /[^\p{Z}\p{C}\p{M}]/u;
 

@@ -1,7 +1,7 @@
 /**
- * How many images a body asks for (docs/rules/settlement-and-rows.md#cost): read under the names of all servers, in any spelling,
- * in the body and in what servers merge into it. It is read in the client's own bytes, so that of a name that comes twice both
- * count; of several numbers the largest counts: an upstream could use any of them.
+ * How many images a body asks for (docs/rules/settlement-and-rows.md#cost): read under the names of all servers, in any
+ * spelling, in the body and in what servers merge into it. It is read in the client's own bytes, so both count if a name comes
+ * twice. Of several numbers the largest counts, because an upstream could use any of them.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces } from "../wire/bytes/byte-pieces.ts";
@@ -21,7 +21,7 @@ const TIMES_MAX = 16;
 const NUMBER_MAX_BYTES = 64;
 /** The longest name in an error, in characters. */
 const NAME_MAX = 64;
-/** With these begins a value that is neither a number, nor a text, nor null. */
+/** A value that starts with these is neither a number, nor a text, nor null. */
 const NO_NUMBER = "{[tf";
 
 /** Whether the field, such as `num_images` or `sampling_params[n]`, says how many images there are. */
@@ -64,7 +64,7 @@ export function* imageCount(pieces: readonly Uint8Array[]): Steps<number | Field
 interface Known {
   /** The last name says how many images there are; elements of a list count like the list. */
   readonly isCount: boolean;
-  /** What is below may: all names are those of holders. */
+  /** Members below may count: all names above are names of holders. */
   readonly isHolder: boolean;
 }
 
@@ -74,7 +74,7 @@ const WAY: Way<Known> = {
   below: (up, step) => {
     if (typeof step === "number") return up;
     if (!up.isHolder) return NO_HOLDER;
-    // in JSON as well, a name such as `num_images[0]` has several to some servers
+    // to some servers, a name such as `num_images[0]` has several steps in JSON too
     const steps = stepsOf(foldedName(step));
     const last = steps.at(-1);
     if (last === undefined) return { isCount: false, isHolder: true };

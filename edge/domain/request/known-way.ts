@@ -1,6 +1,6 @@
 /**
- * What is known of the way to a string of a body that may name objects of its upstream: found out once for each name, and for
- * each element that is an object or a list, not for each string below it.
+ * What is known about the path to a string of a body that may name objects of its upstream. It is computed once for each name,
+ * and for each element that is an object or a list, not for each string below.
  */
 import type { Way } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
@@ -8,8 +8,8 @@ import { type PlaceUse, placeUse } from "./file-places.ts";
 import { isHolder } from "./steering-fields.ts";
 
 /**
- * The id that vLLM and SGLang give to the answer of this request, or what a server makes it of: with that of another answer it would
- * take its place.
+ * The id that vLLM and SGLang give to the answer of this request, or that a server derives it from: the id of another answer
+ * would replace that answer.
  */
 export const CHOSEN: ReadonlySet<string> = new Set(["request_id", "rid"]);
 /** Fields whose text, or list of texts, is an id; also without underscores, as JSON of protocol buffers may write them. */
@@ -40,11 +40,13 @@ export const IDS: ReadonlyMap<string, string> = new Map(
 );
 /** Fields whose object has the id as its `id`. */
 const OBJECTS: ReadonlySet<string> = new Set(["conversation", "container", "prompt", "audio"]);
-/** What is the client's own, with all that is in it. */
+/** The client's own data, with everything in it. */
 export const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema", "arguments"]);
-/** What has such parameters is a tool, or a call of one. */
+/** Members of items of `input` that say which files and results an answer rests on. */
+const CITED: ReadonlySet<string> = new Set(["annotations", "results"]);
+/** An object with such parameters is a tool, or a call of one. */
 const TOOL = /^(?:tool|function)/;
-/** Data of the client's own in which a text may begin like the place of a file. */
+/** Data of the client's own in which a text may start like the place of a file. */
 const OWN_PLACES: ReadonlySet<string> = new Set(
   "args input_examples json_schema guided_json json structured_outputs structural_tag chat_template_kwargs attributes structured_content action operation citations annotations examples properties client_metadata tool_results"
     .split(" ")
@@ -56,7 +58,7 @@ const VARIABLES = "variables";
 /** Nearly every name, which needs no folding. */
 const FOLDED = /^[a-z_]{1,64}$/;
 
-/** What is known of a body; `readsDocuments`: its upstream may read media in its `documents`. */
+/** Known facts of a body; `readsDocuments`: its upstream may read media in its `documents`. */
 export function wayOf(readsDocuments: boolean): Way<KnownWay> {
   let nth = 0;
   return {
@@ -69,7 +71,7 @@ export function wayOf(readsDocuments: boolean): Way<KnownWay> {
 }
 
 export class KnownWay {
-  /** Tells it from all others of its body; the same whenever the body is read. */
+  /** Distinguishes it from all others of its body; the same whenever the body is read. */
   readonly nth: number;
   readonly up: KnownWay | null;
   readonly length: number;
@@ -85,10 +87,12 @@ export class KnownWay {
   readonly isInput: boolean;
   /** The member of an item of `input` that it is in; null: none. */
   readonly ofItem: KnownWay | null;
-  /** What the `type` in it says; "" if that is given twice. */
+  /** In what an earlier answer cites, which comes back with it: no server looks that up. */
+  readonly isCited: boolean;
+  /** The `type` in it; "" if it occurs twice. */
   label: string | null = null;
   readonly #isOfRequest: boolean;
-  /** What is in it is of the request, too. */
+  /** Its contents belong to the request, too. */
   readonly #holds: boolean;
   readonly isInTool: boolean;
   readonly hasOwnPlaces: boolean;
@@ -107,6 +111,7 @@ export class KnownWay {
     this.isInput = this.length === 1 ? name === "input" : up?.isInput === true;
     const isMember = up?.isItem === true && !(up.length === 1 && this.isElement);
     this.ofItem = up?.ofItem ?? (isMember ? this : null);
+    this.isCited = up?.isCited === true || (this.ofItem !== null && CITED.has(name));
     this.isOwnData = up !== null && (up.isOwnData || up.#makesOwn(this));
     this.#isOfRequest = up === null || up.#holds;
     this.#holds = this.#isOfRequest && (typeof step === "number" || up === null || isHolder(step));
@@ -121,25 +126,25 @@ export class KnownWay {
     return this.isInput && (this.length === 1 || (this.length === 2 && this.isElement));
   }
 
-  /** The field that a text at this place is an id of; `input` for items, null for none. */
+  /** The field that a text at this place is an id of; `input` for items, or null. */
   get field(): string | null {
-    const { name, above, isOwnData } = this.leaf;
+    const { name, above, isOwnData, isCited } = this.leaf;
     if (name !== "id") {
       const field = IDS.get(name) ?? null;
-      return field !== null && (CHOSEN.has(field) ? this.leaf.#isOfRequest : !isOwnData) ? field : null;
+      return field !== null && (CHOSEN.has(field) ? this.leaf.#isOfRequest : !isOwnData && !isCited) ? field : null;
     }
     if (this.isElement || isOwnData) return null;
     return OBJECTS.has(above) ? above : this.isInput ? "input" : null;
   }
 
-  /** What a text at this place may be as the place of a file. */
+  /** The meaning of a text at this place as the place of a file. */
   get use(): PlaceUse {
     const { leaf } = this;
     leaf.#use = leaf.#use === undefined ? leaf.#placeUse() : leaf.#use;
     return leaf.#use;
   }
 
-  /** Whether what is found there is a text for a model, or says where such a text is from. */
+  /** Whether the string there is a text for a model, or says where such a text comes from. */
   get isText(): boolean {
     const { name, up } = this.leaf;
     if (name === "source") return up?.label === "search_result";
@@ -154,7 +159,7 @@ export class KnownWay {
   }
 
   #makesOwn({ name, isElement }: KnownWay): boolean {
-    // a JSON schema has no such names of its own; an object as `input` of an item has the arguments of a tool
+    // a JSON schema has no such names; an object as `input` of an item holds the arguments of a tool
     if (this.name === "parameters") return this.isInTool && !IDS.has(name) && !OBJECTS.has(name);
     return OWN_DATA.has(this.name) || (this.name === "input" && this.length > 1 && !isElement);
   }

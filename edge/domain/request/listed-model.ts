@@ -1,5 +1,5 @@
 /**
- * What clients are told of a model (docs/rules/routes.md#model-listing): what they need to choose one, and nothing of where it
+ * The description of a model for clients (docs/rules/routes.md#model-listing): what they need to choose one, without where it
  * runs.
  */
 import type { ModelRecord } from "../../../shared/records.ts";
@@ -12,7 +12,7 @@ const MODALITIES: Readonly<Record<ModelRecord["model_type"], { readonly input: s
   image: { input: "text", output: "image" },
 };
 
-/** The entry of a model. What is not known, or is free, is absent. */
+/** The entry of a model. Unknown values, and prices of 0, are absent. */
 export function listedModel(model: ModelRecord): object {
   const { supports } = model;
   const { input, output } = MODALITIES[model.model_type];

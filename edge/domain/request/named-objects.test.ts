@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { isObjectField, namedObjects } from "./named-objects.ts";
 
-/** The ids that are looked up, and those of items that come with their content. */
+/** The ids that are looked up, and the ids of items that come with their content. */
 function namedBy(body: string | object, { most = 100, readsDocuments = true } = {}): object | null {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const found = atOnce(namedObjects([new TextEncoder().encode(text)], most, readsDocuments));
@@ -136,7 +136,11 @@ describe("the objects that a body names", () => {
     `${"/".repeat(130)}data/s.png?${"A".repeat(4_200)}`,
     `${"/".repeat(5_000)}data/secret`,
     `/9j/${"/".repeat(130)}../data/s.png`,
-  ])("are paths in fields of media, which servers also open: %j", (path) => {
+    `/9j/${"/".repeat(4_200)}../data/s.png`,
+    `/${"a/".repeat(300)}${"/".repeat(3_600)}${"../".repeat(301)}data/s.png`,
+    `a/${"b/".repeat(300)}${"/".repeat(3_600)}${"../".repeat(311)}data/s.png`,
+    `/9j/${"/".repeat(40_000)}../etc${"/".repeat(40_000)}passwd`,
+  ])("are paths in fields of media, which servers also open: %.99s", (path) => {
     const bodies = [
       { image_data: path },
       { images: [path] },
@@ -291,6 +295,22 @@ describe("the objects that a body names", () => {
     ],
   ])("are found in what is only like that: %s", (_, body) => {
     expect(namedBy(body)).toEqual({ lookedUp: ["file:///x"], withContent: [] });
+  });
+
+  it("are no files that an earlier answer cites, which comes back with it", () => {
+    const annotations = [
+      { type: "container_file_citation", container_id: "B", file_id: "B" },
+      { type: "file_citation", file_id: "B", filename: "a.txt" },
+    ];
+    const content = [{ type: "output_text", text: "x", annotations }];
+    const cited = [
+      { type: "message", role: "assistant", id: "M", content },
+      { type: "file_search_call", id: "S", queries: ["q"], results: [{ file_id: "B", vector_store_id: "B" }] },
+    ];
+    expect(namedBy({ input: cited })).toEqual({ lookedUp: [], withContent: ["M", "S"] });
+    const used = [{ role: "user", content: [{ type: "input_file", file_id: "B" }] }, { annotations: [{ id: "B" }] }];
+    expect(namedBy({ input: used })).toEqual({ lookedUp: ["B"], withContent: [] });
+    expect(namedBy({ annotations: [{ file_id: "B" }] })).toEqual({ lookedUp: ["B"], withContent: [] });
   });
 
   it("are media in documents where these are ranked, and links where a model reads them", () => {

@@ -1,14 +1,14 @@
 /**
  * The objects of an upstream's account that a body names: earlier answers and their items, conversations, containers, files,
- * vector stores, skills (docs/rules/routes.md#objects-of-upstreams). Names are read in the client's own bytes, wherever they
- * stand and however often, because servers differ in which of two equal names they use; data that is the client's own
+ * vector stores, skills (docs/rules/routes.md#objects-of-upstreams). Names are read in the client's own bytes, at every place
+ * and every time they occur, because servers differ in which of two equal names they use; data that is the client's own
  * (metadata, JSON schemas, arguments of tools) names no object.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
-import { fieldPlaceUse, isOwnPlaceAt, type PlaceUse } from "./file-places.ts";
+import { fieldPlaceUse, hasDotAt, isOwnPlaceAt, type PlaceUse } from "./file-places.ts";
 import { CHOSEN, IDS, type KnownWay, OWN_DATA, wayOf } from "./known-way.ts";
 import { stepsOf } from "./steering-fields.ts";
 
@@ -20,7 +20,7 @@ interface NamedObject {
 }
 
 const ANSWER_PREFIX = "resp_";
-/** The types of items that an upstream looks up by their id when they come without what they contain. */
+/** The types of items that an upstream looks up by their id if they come without their content. */
 const LOOKED_UP: ReadonlySet<string | undefined> = new Set([
   undefined,
   "message",
@@ -58,9 +58,9 @@ export function* namedObjects(
     if (isName || count > most || isEmpty(span)) return false;
     if (known.name === "type" && known.up !== null)
       known.up.label = known.up.label === null ? typeAt(document, span) : "";
-    if (known.field === null && !isOwnPlaceAt(document, known.use, span)) return false;
-    count += 1;
-    return true;
+    const isOwn = known.field !== null || isOwnPlaceAt(document, known.use, span);
+    if (isOwn === true) count += 1;
+    return isOwn !== false;
   });
   if (count > most) return null;
   const lookedUp = new Map<string, NamedObject>();
@@ -68,7 +68,7 @@ export function* namedObjects(
   const items: { readonly id: string; readonly item: KnownWay }[] = [];
   for (const { span, known } of places) {
     yield PLACE_UNITS;
-    if (known.field === null && known.isText) continue;
+    if (known.field === null && (known.isText || !(yield* isPlace(document, known, span)))) continue;
     const id = (yield* stringAt(document, span)).slice(0, ID_MAX);
     const field = known.field ?? known.leaf.name;
     if (id === "" || (field.startsWith("skill") && !OWN_SKILL.test(id))) continue;
@@ -86,7 +86,11 @@ export function* namedObjects(
   return new Map([...others, ...lookedUp]);
 }
 
-/** Those of the items that their upstream looks up, or may: of two equal names nobody knows which one counts. */
+function* isPlace(document: BytePieces, { use }: KnownWay, span: Span): Steps<boolean> {
+  return isOwnPlaceAt(document, use, span) ?? (yield* hasDotAt(document, span));
+}
+
+/** Those of the items that their upstream looks up, or may look up: it is unknown which of two equal names counts. */
 function* lookedUpItems(
   pieces: readonly Uint8Array[],
   document: BytePieces,
@@ -133,7 +137,7 @@ export function isObjectField(name: string): boolean {
   return !OWN_DATA.has(first) && [first, ...rest].some((step) => IDS.has(step));
 }
 
-/** What the text of a form's field may be as the place of a file, which must be none of the upstream's own. */
+/** The meaning of a form field's text as the place of a file, which must not be one of the upstream's own. */
 export function placeUseOfField(name: string): PlaceUse {
   return OWN_DATA.has(stepsOf(foldedName(name))[0] ?? "") ? null : fieldPlaceUse(name);
 }

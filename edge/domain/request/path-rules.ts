@@ -1,8 +1,8 @@
 /**
- * Which paths are served at all, and which undocumented paths may go upstream (docs/rules/routes.md#unknown-paths). A
- * path is forwarded as the client wrote it, and servers differ in what they ignore: the case of letters, a second round
- * of percent-decoding, empty segments, parameters after a semicolon. So a path is also read as the most lenient server
- * would read it; when that reading differs in meaning from what was judged, nothing is forwarded.
+ * Which paths are served at all, and which undocumented paths may go upstream (docs/rules/routes.md#unknown-paths). A path is
+ * forwarded as the client wrote it, and servers differ in what they ignore: the case of letters, a second round of
+ * percent-decoding, empty segments, parameters after a semicolon. So a path is also read as the most lenient server would read
+ * it; when that reading differs in meaning from the judged one, nothing is forwarded.
  */
 import { MODEL_ROUTES, routeClassOf } from "./route-class.ts";
 
@@ -25,14 +25,17 @@ const ACCOUNT_OBJECTS: ReadonlySet<string> = new Set([
   "videos",
   "skills",
 ]);
-/** Below these paths are stored answers of every tenant that shares the credential; counting what a request has is none. */
+/**
+ * Below these paths are stored answers of every tenant that shares the credential. Token counts of a request are not such an
+ * answer.
+ */
 const STORED_ANSWERS = /\/(?:responses\/(?!input_tokens$)|chat\/completions\/)./;
 
 const STORED_ROUTES: ReadonlySet<string> = new Set(["GET ", "DELETE ", "GET /input_items", "POST /cancel"]);
 
 /**
- * What model servers (vLLM, SGLang, llama.cpp, TGI, TEI) and providers answer without changing anything, besides the
- * documented routes.
+ * Paths that model servers (vLLM, SGLang, llama.cpp, TGI, TEI) and providers answer without changing anything, in addition to
+ * the documented routes.
  */
 const INFERENCE =
   /^(?:\/v[12])?\/(?:rerank|score|classify|pooling|moderations|messages(?:\/count_tokens)?|responses\/input_tokens|tokenize|detokenize|completion|infill|fim\/completions|generate|embed|apply-template)$/;
@@ -49,7 +52,7 @@ const DOCUMENTED: ReadonlySet<string> = new Set([
   "/ready",
   "/readyz",
 ]);
-/** The rest of a path with such a prefix is not judged here. */
+/** The rest of a path with such a prefix is not checked here. */
 const PREFIXES = ["/v1/models/", "/mcp/", "/internal/"] as const;
 
 /**

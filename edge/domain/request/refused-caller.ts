@@ -1,16 +1,16 @@
 /**
  * Who was refused, for the log: the client's address and the prefix of the key, never the key
- * (docs/rules/authentication.md#refused-callers). On the platform the address is what the platform says. Elsewhere the
- * runtime knows only the connection that brought the request: its launcher replaces `peer` and `forwarded_for` by the
+ * (docs/rules/authentication.md#refused-callers). On the platform the address is the one that the platform states. Elsewhere
+ * the runtime knows only the connection that brought the request: its launcher replaces `peer` and `forwarded_for` by the
  * address (infra/local/client-addresses.ts).
  */
 import { isKeySecret, keyPrefix } from "../../../shared/access/api-key.ts";
 import { printable } from "../wire/text/printable.ts";
 import { credentialText } from "./credential.ts";
 
-/** Of a credential that is no key of the gateway, at most this much is told, and a quarter of it. */
+/** Of a credential that is not a key of the gateway, at most this much is shown, and at most a quarter of it. */
 const FOREIGN_PREFIX_MAX = 8;
-/** The end of a header is what the nearest proxies have written. */
+/** The nearest proxies have written the end of the header. */
 const FORWARDED_MAX = 400;
 
 interface ClientAddress {
@@ -19,7 +19,7 @@ interface ClientAddress {
   readonly forwarded_for?: string;
 }
 
-/** The client's address, or what the launcher needs to find it; nothing when neither is known. */
+/** The client's address, or the data that the launcher needs to find it; nothing if neither is known. */
 export function clientAddress(request: Request): ClientAddress {
   const { cf } = request as { readonly cf?: { readonly colo?: unknown; readonly clientIp?: unknown } };
   // Elsewhere than on the platform any client can send this header.

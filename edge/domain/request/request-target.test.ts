@@ -1,4 +1,4 @@
-/** The target of a request is what a URL parser makes of it, whether or not it was seen before. */
+/** The target of a request equals the result of a URL parser, whether or not it was seen before. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { requestTargetOf } from "./request-target.ts";

@@ -24,7 +24,7 @@ export function requestTargetOf(text: string): RequestTarget | null {
   const url = URL.parse(text);
   if (url === null) return null;
   const place = targetOf(url);
-  // A query may contain what must not be kept.
+  // A query may contain data that must not be kept.
   if (text.length > KNOWN_MAX_LENGTH || text.includes("?")) return place;
   if (known.size >= KNOWN_MAX) known.clear();
   known.set(text, place);

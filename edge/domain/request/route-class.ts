@@ -1,15 +1,15 @@
 /**
  * The class of a path (docs/rules/routes.md#path-classes, docs/rules/token-estimates.md#formulas,
- * docs/rules/settlement-and-rows.md#cost): the request type of its usage row, the rule that estimates it, what it is
- * billed by, and whether its body is a form. The class follows from the end of the path, whichever upstream serves it;
- * only the documented paths require a model.
+ * docs/rules/settlement-and-rows.md#cost): the request type of its usage row, the rule that estimates it, the unit that it is
+ * billed by, and whether its body is a form. The class follows from the end of the path, whichever upstream serves it; only the
+ * documented paths require a model.
  */
 import type { RequestType } from "../../../shared/usage/usage-row.ts";
 
 /** Which part of a body is estimated. */
 export type EstimateRule = "messages" | "prompt" | "input" | "texts" | "responses" | "speech" | "nothing" | "any";
 
-/** What a route is billed by; see shared/money/cost.ts. */
+/** The billed unit of a route; see shared/money/cost.ts. */
 export type BilledBy = "tokens" | "input-tokens" | "images" | "characters" | "seconds" | "nothing";
 
 export interface RouteClass {

@@ -11,7 +11,7 @@ import type { EstimateRule } from "./route-class.ts";
 const MAX_LENGTH = 200;
 const SEED_MAX_BYTES = 8192;
 const encoder = new TextEncoder();
-/** Filled again for each id. A character that begins within the seed has space to end. */
+/** Refilled for each id. A character that starts within the seed has space to end. */
 const seedBytes = new Uint8Array(SEED_MAX_BYTES + 3);
 const tenantBytes = new Uint8Array(16);
 

@@ -74,8 +74,8 @@ function promptsOf(name: string, value: unknown): number {
 }
 
 /**
- * Some servers take a text for a number, also with signs and digits of which only they know how to read them: then it may be any
- * number. NaN: it is neither.
+ * Some servers read a text as a number, also with signs and digits that only they know how to read: then it may be any number.
+ * NaN: it is neither.
  */
 function numberOf(value: unknown): number {
   if (typeof value === "number") return value;

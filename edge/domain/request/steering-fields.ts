@@ -7,7 +7,7 @@ import { PATH_NAME_MAX, stringPlaces } from "../wire/json/string-places.ts";
 import { printable } from "../wire/text/printable.ts";
 import { type FieldFault, foldedName, isJudgedName } from "./client-fields.ts";
 
-/** What fields can do, and their names, with a star for all that begin so. */
+/** The effects of fields, and their names; a star stands for all names that start so. */
 const STEERING = {
   // OpenRouter, LiteLLM, Vercel and Groq; old clients of OpenAI; SGLang, vLLM, TGI, LoRAX, llama.cpp, Together and LocalAI
   "choose another model":
@@ -36,14 +36,14 @@ export const STEERING_NAMES: readonly string[] = Object.values(STEERING).flatMap
 );
 
 /**
- * Fields whose own fields a server reads as those of the body, or of the model's call: known ones, and what is called so by
- * its shape. A template's arguments may have any name, so they are none.
+ * Fields whose own fields a server reads like those of the body, or of the model's call: known ones, and fields whose name has
+ * their form. A template's arguments may have any name, so they are not among them.
  */
 const HOLDER =
   /^(?:nvext|agenthints|parameters|options|(?:extra|additional|model|generation|sampling|request|engine|vllm|sglang)(?:body|x?args|kwargs|params|parameters|options|config|fields))$/;
 /** This one replaces fields of the body. */
 const REPLACING = "extrabody";
-/** What it may not replace either: policies read the texts of the body's own as one. */
+/** Members that it may not replace either: policies read the texts of the body's own members as one. */
 const READ_AS_ONE = /^(?:messages|prompt|input|tools|functions|system|instructions)$/;
 /** A holder deeper than this is one by which somebody hides fields. */
 const DEPTH_MAX = 4;
@@ -69,8 +69,8 @@ export function squashed(name: string): string {
 }
 
 /**
- * Whether {@link steeringFault} must see the field, or {@link steeringWithin} its value: only such a name can be one that
- * the operator lets pass.
+ * Whether {@link steeringFault} must see the field, or {@link steeringWithin} its value. The operator can only allow names of
+ * this kind.
  */
 export function mayConcernSteering(name: string): boolean {
   const known = squashed(name);
@@ -82,7 +82,7 @@ export function isCutName(step: string): boolean {
   return step.length === PATH_NAME_MAX && squashed(step).length < KNOWN_MAX;
 }
 
-/** Whether the fields of this one count like those of the body. */
+/** Whether the fields of this field count like those of the body. */
 export function isHolder(name: string): boolean {
   return HOLDER.test(squashed(name));
 }
@@ -146,9 +146,9 @@ function faultOf(what: string, path: string, does: string): FieldFault {
   return { param, message: `${what} '${param}' can ${does}; leave it out` };
 }
 
-/** What is known of the way to a field. */
+/** Known facts about the path to a field. */
 interface Reached {
-  /** What it can do, when every field before it is a holder; null: nothing. */
+  /** Its effect, when every field before it is a holder; null if it has none. */
   readonly does: string | null;
   /** The last field, if all are holders that do nothing. */
   readonly holder: string | null;
@@ -180,7 +180,7 @@ function whatFieldDoes(own: string, name: string, holder: string, allowed: Reado
   return isReplaced ? "replace a field of the body" : null;
 }
 
-/** What the last of these fields can do, each in the one before it. */
+/** The effect of the last of these fields, each in the one before it. */
 function whatPathDoes(path: readonly string[], allowed: ReadonlySet<string>, above = ""): string | null {
   return path.reduce((up, name) => reached(up, name, allowed), inHolder(above)).does;
 }
@@ -194,7 +194,7 @@ function whatNameDoes(name: string, allowed: ReadonlySet<string>, above = ""): s
   return "have fields of its own";
 }
 
-/** What a text can do: as the value of a holder it may be JSON, which some server reads. */
+/** The effect of a text: as the value of a holder it may be JSON, which some server reads. */
 function whatTextDoes({ holder }: Reached, allowed: ReadonlySet<string>): string | null {
   return holder === null || allowed.has(holder) ? null : "hide others in a text";
 }
@@ -203,7 +203,7 @@ function asItIs(name: string): string {
   return name;
 }
 
-/** In JSON as well, a name such as `models[0]` or `extra_body.models` is one with steps to some servers. */
+/** In JSON too, some servers read a name such as `models[0]` or `extra_body.models` as several steps. */
 function whatItDoes(name: string): string | null {
   const [first = ""] = name.split(/[.[]/, 1);
   const does = NAMED.get(first);

@@ -34,7 +34,7 @@ const STEP_UNITS = 1024;
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Members of a body that its model does not read: who asks, how the answer is made, and what is no text. */
+/** Members of a body that its model does not read: who asks, how the answer is made, and data that is not text. */
 const UNREAD = setOf(
   "model user metadata id request_id rid session_id safety_identifier prompt_cache_key prompt_cache_retention cache_salt previous_response_id conversation container service_tier encoding_format truncation include modalities audio voice stop stop_token_ids logit_bias tool_choice function_call reasoning reasoning_effort thinking stream_options image images image_data audio_data video_data multi_modal_data prompt_embeds input_embeds",
 );
@@ -75,7 +75,9 @@ export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Ste
   }
 }
 
-/** What the route is billed by, counted in its body (docs/rules/settlement-and-rows.md#cost); `images`: how many it asks for. */
+/**
+ * The billed amount of the route, counted in its body (docs/rules/settlement-and-rows.md#cost); `images`: the requested number.
+ */
 export function measureOf(billedBy: BilledBy, document: JsonDocument, images = 1): Measure {
   switch (billedBy) {
     case "tokens":
@@ -165,7 +167,7 @@ function isMessage(rule: EstimateRule, member: string, element: unknown): boolea
   return element["type"] === "message" || (element["type"] === undefined && element["role"] !== undefined);
 }
 
-/** Whether a text of a message or part says only what it is, or is a medium. */
+/** Whether a text of a message or part only names its type, or is a medium. */
 function isUnreadPart(part: JsonObject, name: string, text: string): boolean {
   if (LABELS.has(name)) return text.length <= LABEL_MAX;
   // a part of plain text may have it where others have their bytes

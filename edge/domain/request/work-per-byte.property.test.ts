@@ -1,6 +1,6 @@
 /**
- * Looking for fields in a document is work for its bytes alone: names above many strings are looked at once, not once for each
- * string. What is done with names is counted, never timed.
+ * Looking for fields in a document is work for its bytes alone: names above many strings are examined once, not once for each
+ * string. Operations on names are counted, never timed.
  *
  * @module-tag check
  */

@@ -42,7 +42,7 @@ export function finalCompletion(
   };
 }
 
-/** The members by which a client knows the answer; those of the first turn stay through all turns. */
+/** The members by which a client recognises the answer; those of the first turn stay through all turns. */
 export function headOf(root: JsonObject): JsonObject {
   return Object.fromEntries(["id", "created", "model"].flatMap((name) => (name in root ? [[name, root[name]]] : [])));
 }

@@ -11,8 +11,8 @@ export function isEndpoint(event: string): boolean {
 }
 
 /**
- * Where a client reaches an address of the server through the gateway: a path with its query, and apart the rest of the path
- * after the server's name, and the query. Null: the address is no page of this server.
+ * Where a client reaches an address of the server through the gateway: a path with its query, and separately the rest of the
+ * path after the server's name, and the query. Null: the address is not a page of this server.
  */
 export function gatewayEndpoint(
   { server, upstreamUrl, called }: { readonly server: string; readonly upstreamUrl: string; readonly called: string },

@@ -1,10 +1,10 @@
 /**
  * The session ids that a call to an MCP server, or its answer, names: the header `mcp-session-id` of MCP's streamable HTTP
  * transport, and the parameter `sessionId` or `session_id` of the older one, in any spelling that a server may take for it
- * (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas; which of them a
- * server uses is not known, so that each counts, and the whole value too: an id may contain commas. Some servers read a value without
- * its quotes, and without what follows a `;`, of which an id may have some itself. All of this counts in a call. Of an answer only
- * the whole value is an id: the ids of different sessions may begin alike.
+ * (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas; the gateway cannot
+ * know which one a server uses, so each counts, and the whole value too: an id may contain commas. Some servers read a value
+ * without its quotes, and without what follows a `;`, of which an id may have some itself. All of this counts in a call. Of an
+ * answer only the whole value is an id: the ids of different sessions may start alike.
  */
 
 import { plainName } from "./mcp.ts";
@@ -27,13 +27,13 @@ function upToEachSemicolon(id: string): readonly string[] {
   return parts.map((_, at) => parts.slice(0, parts.length - at).join(";"));
 }
 
-/** The id that a server gives with the headers of its answer: the whole value, as it stands and without quotes. */
+/** The id that a server gives with the headers of its answer: the whole value, unchanged and without quotes. */
 export function givenIds(headers: Headers): readonly string[] {
   const value = headers.get("mcp-session-id")?.trim() ?? "";
   return eachOnce([value, unquoted(value)]);
 }
 
-/** The ids that a server gives with the query of an address; parameters are separated by `;` only where nothing else finds one. */
+/** The ids that a server gives with the query of an address; `;` separates parameters only if no other separator finds an id. */
 export function givenInQuery(search: string): readonly string[] {
   const whole = idsIn(search);
   return whole.length > 0 ? whole : idsIn(search.replaceAll(";", "&"));

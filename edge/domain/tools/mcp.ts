@@ -7,7 +7,7 @@ import { CR, LF } from "../../../shared/wire/ascii.ts";
 import { queryNames, squashed, stepsOf } from "../request/steering-fields.ts";
 import { forwardedHeaders, isPassable } from "../upstream/headers.ts";
 
-/** The name of a call's server, and the rest of its path: empty, or beginning with a slash. */
+/** The name of a call's server, and the rest of its path: empty, or starting with a slash. */
 export interface McpTarget {
   readonly server: string;
   readonly rest: string;
@@ -22,7 +22,7 @@ export function mcpTarget(path: string): McpTarget | null {
 /** The end of the address of a server with the older transport; its page for messages is beside this one. */
 const SSE_PAGE = /\/sse\/*$/;
 
-/** Whether the address is that of a server whose other pages are beside it, not below it. */
+/** Whether the address belongs to a server whose other pages are beside it, not below it. */
 export function hasPagesBeside(upstreamUrl: string): boolean {
   return SSE_PAGE.test(new URL(upstreamUrl).pathname);
 }
@@ -53,7 +53,7 @@ export function parametersOfServer(upstreamUrl: string, search: string): readonl
   return queryNames(search).filter((name) => own.has(plainName(name)));
 }
 
-/** The name by which parameters are compared: that of `read_only[0]` is `readonly`. */
+/** The name by which parameters are compared: `read_only[0]` gives `readonly`. */
 export function plainName(name: string): string {
   return squashed(stepsOf(name)[0] ?? name);
 }

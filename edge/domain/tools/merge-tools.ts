@@ -1,6 +1,6 @@
 /**
- * The tools of a request with those that the gateway adds (docs/rules/tool-loop.md#merge): the client's come first and
- * keep their names, then each owner's in order. An owner is who runs the tool.
+ * The tools of a request with those that the gateway adds (docs/rules/tool-loop.md#merge): the client's come first and keep
+ * their names, then each owner's in order. The owner of a tool runs it.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
@@ -18,7 +18,7 @@ interface ToolOffer<O> {
   readonly tools: readonly OfferedTool[];
 }
 
-/** The tools of a request, and who runs those that the gateway has added. */
+/** The tools of a request, and the owners of those that the gateway has added. */
 export interface MergedTools<O> {
   /** The member `tools` with all of them. */
   readonly all: readonly unknown[];
@@ -47,7 +47,7 @@ export function mergeTools<O>(ofClient: readonly unknown[], offers: readonly Too
   return added.length === 0 ? null : { all: [...ofClient, ...added], ofClient, owners };
 }
 
-/** The name by which a model calls a tool of the client; undefined for what has none. */
+/** The name by which a model calls a tool of the client; undefined if it has none. */
 function clientToolName(tool: unknown): string | undefined {
   if (!isJsonObject(tool)) return undefined;
   for (const holder of [tool["function"], tool["custom"], tool])

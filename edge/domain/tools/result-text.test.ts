@@ -1,4 +1,4 @@
-/** What a model reads of a tool's result (docs/rules/tool-loop.md#results). */
+/** The text of a tool's result for a model (docs/rules/tool-loop.md#results). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";

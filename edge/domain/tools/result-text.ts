@@ -1,6 +1,6 @@
 /**
- * The result of a tool as the text that a model reads (docs/rules/tool-loop.md#results). Content that is not text is
- * described, errors begin with `error: `, and everything is cut to 16,000 characters.
+ * The result of a tool as the text that a model reads (docs/rules/tool-loop.md#results). Content that is not text is described,
+ * errors start with `error: `, and everything is cut to 16,000 characters.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import type { Steps } from "../../../shared/steps.ts";
@@ -33,7 +33,7 @@ export function* resultText(result: JsonObject): Steps<string> {
     : cutResult(text === "" ? NOTHING : text);
 }
 
-/** What a model reads instead of a result. */
+/** The text that a model reads instead of a result. */
 export function errorText(reason: string): string {
   return cutResult(`error: ${reason}`);
 }

@@ -27,7 +27,7 @@ interface ComposerOptions {
 
 export class StreamComposer {
   readonly #options: ComposerOptions;
-  /** What every chunk of the answer has: that of the first turn. */
+  /** The members that every chunk of the answer has, from the first turn. */
   #frame: JsonObject | null = null;
   #roleSent = false;
   /** The member in which this upstream writes reasoning. */
@@ -51,13 +51,13 @@ export class StreamComposer {
     return this.#turn;
   }
 
-  /** Begins the next turn. */
+  /** Starts the next turn. */
   nextTurn(): void {
     this.#turn = new StreamedTurn(this.#options.owned, this.#options.turnMaxCharacters);
     this.#done = false;
   }
 
-  /** What the client gets for one event of the turn under way: events, or nothing. */
+  /** The client's events for one event of the current turn; may be none. */
   *take(data: string): Steps<string> {
     if (this.#failed || this.#done) return "";
     if (data === DONE) {
@@ -109,7 +109,7 @@ export class StreamComposer {
     return passed === null ? "" : yield* this.#event({ ...others, delta: passed, finish_reason: null }, frame);
   }
 
-  /** The part of a delta that goes on at once; null: nothing. */
+  /** The part of a delta that is passed on at once; null if none. */
   #passedOn(delta: JsonObject, calls: readonly JsonObject[]): JsonObject | null {
     const { tool_calls: _, role, ...rest } = delta;
     this.#reasoning = REASONING_NAMES.find((name) => typeof rest[name] === "string") ?? this.#reasoning;

@@ -1,7 +1,7 @@
 /**
- * Collects the deltas of one streamed answer into a finished turn (docs/rules/tool-loop.md#streaming). Calls of the
- * client's tools are passed on as they come; those of the gateway's are kept. What is kept is bounded: an answer beyond
- * that still reaches the client, but the loop ends with it.
+ * Collects the deltas of one streamed answer into a finished turn (docs/rules/tool-loop.md#streaming). Calls of the client's
+ * tools are passed on as they come; those of the gateway's are kept. The kept size is bounded: a larger answer still reaches
+ * the client, but the loop ends with it.
  */
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 import { type FinishedTurn, REASONING_NAMES } from "./turn.ts";
@@ -18,7 +18,7 @@ const MEMBERS_MAX = 64;
 const TEXTS = ["content", ...REASONING_NAMES] as const;
 
 interface GrowingCall {
-  /** Members besides those that grow. */
+  /** Members that do not grow. */
   rest: JsonObject;
   ofFunction: JsonObject;
   name: string;
@@ -32,7 +32,7 @@ export class StreamedTurn {
   readonly #owned: { has(name: string): boolean };
   readonly #texts = new Map<string, string[]>();
   readonly #calls = new Map<number, GrowingCall>();
-  /** The largest index of a call; -1: there is none. */
+  /** The largest index of a call; -1 if there is none. */
   #lastIndex = -1;
   #clientCalls = 0;
   #characters = 0;
@@ -61,7 +61,7 @@ export class StreamedTurn {
     return this.#usage;
   }
 
-  /** Takes the delta of the first choice. Returns the deltas of tool calls that go on to the client now. */
+  /** Takes the delta of the first choice. Returns the deltas of tool calls to pass on to the client now. */
   delta(delta: JsonObject): readonly JsonObject[] {
     for (const name of TEXTS) {
       const text = delta[name];
@@ -84,12 +84,12 @@ export class StreamedTurn {
     this.#usage = usage;
   }
 
-  /** The deltas of the client's calls that were kept until the end, because their arguments never began. */
+  /** The deltas of the client's calls that were kept until the end, because their arguments never started. */
   rest(): readonly JsonObject[] {
     return [...this.#calls.values()].flatMap((call) => (call.clientIndex === null ? this.#decide(call) : []));
   }
 
-  /** What has come. Arguments of the client's calls are not kept. */
+  /** The parts received so far. Arguments of the client's calls are not kept. */
   turn(): FinishedTurn {
     const texts = [...this.#texts].map(([name, parts]) => [name, parts.join("")]);
     const inOrder = [...this.#calls].toSorted(([a], [b]) => a - b);
@@ -114,7 +114,7 @@ export class StreamedTurn {
     return this.#grow(call, delta);
   }
 
-  /** An upstream that gives no index begins a new call with each new id. */
+  /** An upstream that gives no index starts a new call with each new id. */
   #indexOf({ index, id }: JsonObject): number {
     if (typeof index === "number" && index >= 0) return index;
     const last = this.#lastIndex;
@@ -152,7 +152,7 @@ export class StreamedTurn {
     return [...before, delta].map((part) => ({ ...part, index: call.clientIndex }));
   }
 
-  /** Decides by its name whose the call is. Returns what has come of it when it is the client's. */
+  /** Decides by its name who owns the call. Returns its received parts if it is the client's. */
   #decide(call: GrowingCall): readonly JsonObject[] {
     if (this.#owned.has(call.name) && (call.rest["type"] ?? "function") === "function") {
       call.clientIndex = -1;
@@ -178,7 +178,7 @@ function wholeCall({ rest, ofFunction, name, written }: GrowingCall): JsonObject
   return { ...rest, function: { ...ofFunction, name, arguments: written.join("") } };
 }
 
-/** Whether a delta without a function is only the beginning of a call. */
+/** Whether a delta without a function is only the start of a call. */
 function known(rest: JsonObject): boolean {
   return Object.keys(rest).every((name) => name === "id" || name === "type");
 }

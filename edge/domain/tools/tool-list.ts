@@ -1,6 +1,6 @@
 /**
- * The tools that a tool server lists, as a chat completion takes them (docs/rules/tool-loop.md#discovery). A server is
- * not trusted: tools whose names a model could not call are left out, and so is what is too large.
+ * The tools that a tool server lists, as a chat completion takes them (docs/rules/tool-loop.md#discovery). A server is not
+ * trusted: tools whose names a model could not call, and tools that are too large, are left out.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
@@ -17,7 +17,7 @@ export interface OfferedTool {
 /** One page of a list. */
 interface ToolPage {
   readonly tools: readonly OfferedTool[];
-  /** What the next page is asked for with; null: this is the last one. */
+  /** The cursor of the next page; null: this is the last one. */
   readonly nextCursor: string | null;
 }
 
@@ -26,7 +26,7 @@ const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const DESCRIPTION_MAX_CHARACTERS = 4096;
 /** Largest definition of one tool, in characters of JSON. */
 const DEFINITION_MAX_CHARACTERS = 32 * 1024;
-/** Nothing is made of a longer tool, whatever it says beside its definition. */
+/** A longer tool is dropped, whatever it contains beside its definition. */
 const TOOL_MAX_CHARACTERS = 256 * 1024;
 /** Work for a value that is measured, in units. */
 const VALUE_UNITS = 2;
@@ -61,7 +61,7 @@ export function offeredToolOf(name: string, description: string, schema: JsonObj
   return characters > DEFINITION_MAX_CHARACTERS ? null : { name, definition, characters };
 }
 
-/** Whether a tool's texts, names and the signs between them are no more than it may have. */
+/** Whether a tool's texts, names and the punctuation between them stay within its limit. */
 function* isShort(tool: JsonObject): Steps<boolean> {
   const left: unknown[] = [tool];
   let characters = 0;
@@ -93,7 +93,7 @@ function parametersOf(schema: JsonObject): JsonObject {
   return { ...schema, type: "object", properties: isJsonObject(properties) ? properties : {} };
 }
 
-/** Infinity for what cannot be written, such as for its depth. */
+/** Infinity if it cannot be written, for example because it is too deep. */
 function charactersOf(value: unknown): number {
   try {
     return JSON.stringify(value).length;

@@ -1,4 +1,4 @@
-/** What follows each answer of a model (docs/rules/tool-loop.md#turns). */
+/** The steps after each answer of a model (docs/rules/tool-loop.md#turns). */
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";

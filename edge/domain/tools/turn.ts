@@ -1,6 +1,6 @@
 /**
- * What follows a turn of a tool loop, which is one answer of the model (docs/rules/tool-loop.md#turns): its calls are
- * run and the model is asked again, or the answer goes to the client without the calls that only the gateway can run.
+ * The steps after a turn of a tool loop, which is one answer of the model (docs/rules/tool-loop.md#turns): its calls are run
+ * and the model is called again, or the answer goes to the client without the calls that only the gateway can run.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import type { Steps } from "../../../shared/steps.ts";
@@ -20,15 +20,15 @@ export interface FinishedTurn {
 /** A call of a tool that the gateway runs. */
 export interface GatewayToolCall {
   readonly name: string;
-  /** The arguments; null: what the model has written is not a JSON object. */
+  /** The arguments; null: the model's text is not a JSON object. */
   readonly arguments: JsonObject | null;
 }
 
-/** What follows a turn. */
+/** The steps after a turn. */
 export type TurnDecision =
-  /** The calls are run, and the model is asked again. `toolCalls`: all calls, each with an id. */
+  /** The gateway runs the calls and asks the model again. `toolCalls`: all calls, each with an id. */
   | { readonly kind: "run"; readonly calls: readonly GatewayToolCall[]; readonly toolCalls: readonly JsonObject[] }
-  /** The answer is the client's, with these tool calls. `removed`: the gateway's own calls were taken out of it. */
+  /** The answer is the client's, with these tool calls. `removed`: the gateway's own calls were removed. */
   | { readonly kind: "final"; readonly toolCalls: readonly JsonObject[]; readonly removed: boolean };
 
 /** Most calls that are run in one turn; the others get an error for a result. */
@@ -68,7 +68,7 @@ export function* decideTurn(
   return { kind: "run", toolCalls, calls };
 }
 
-/** The finish reason of an answer that goes to the client: without tool calls it has not ended because of them. */
+/** The finish reason of an answer that goes to the client: without tool calls they cannot be the reason. */
 export function finalFinishReason(
   turn: FinishedTurn,
   { toolCalls }: { readonly toolCalls: readonly unknown[] },
@@ -86,7 +86,7 @@ export function exchangeOf(
 ): readonly JsonObject[] {
   const { content } = message;
   const readable = typeof content === "string" || Array.isArray(content) ? (content as unknown) : null;
-  // Upstreams refuse members that they do not know; of their own reasoning some want to be reminded.
+  // Upstreams refuse unknown members; some want their own reasoning back.
   const reasoning = Object.fromEntries(
     REASONING_NAMES.flatMap((name) => (message[name] ? [[name, message[name]]] : [])),
   );
@@ -96,7 +96,7 @@ export function exchangeOf(
   ];
 }
 
-/** The name of a called function; undefined: it is no call of a function. */
+/** The name of a called function; undefined if it is not a call of a function. */
 function nameOf(call: JsonObject): string | undefined {
   const { type, function: called } = call;
   if ((type !== undefined && type !== null && type !== "function") || !isJsonObject(called)) return undefined;
@@ -108,7 +108,7 @@ function isOwned(call: JsonObject, owned: { has(name: string): boolean }): boole
   return name !== undefined && owned.has(name);
 }
 
-/** The calls, each with an id of its own by which the model finds its result, a type, and arguments that are JSON. */
+/** The calls, each with a unique id by which the model finds its result, a type, and arguments that are JSON. */
 function* withIds(
   toolCalls: readonly JsonObject[],
   calls: readonly GatewayToolCall[],

@@ -1,4 +1,4 @@
-/** What a client reads as the usage of several turns (docs/rules/tool-loop.md#usage). */
+/** The usage of several turns for a client (docs/rules/tool-loop.md#usage). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { believedReport, sumUsage } from "./usage-sum.ts";

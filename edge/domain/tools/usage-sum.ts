@@ -1,5 +1,5 @@
 /**
- * The usage that a client is shown for a request of several turns: the sum of what each turn has reported
+ * The usage that a client gets for a request of several turns: the sum of the reports of its turns
  * (docs/rules/tool-loop.md#usage).
  */
 import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
@@ -14,7 +14,7 @@ const DEPTH_MAX = 3;
 const MEMBERS_MAX = 64;
 
 /**
- * The report of a turn, whose answer had so many bytes; null: there is none that can be true
+ * The report of a turn whose answer had so many bytes; null: it has no plausible one
  * (docs/rules/settlement-and-rows.md#reports-that-are-not-believed).
  */
 export function believedReport(
@@ -35,7 +35,7 @@ export function sumUsage(first: unknown, second: unknown): JsonObject | null {
   return isJsonObject(second) ? sumOf(first, second, DEPTH_MAX) : first;
 }
 
-/** Counts are added; of what cannot be added, the later one stays. */
+/** Counts are added; of values that cannot be added, the later one stays. */
 function sumOf(first: JsonObject, second: JsonObject, depth: number): JsonObject {
   const names = [...new Set([...Object.keys(first), ...Object.keys(second)])].slice(0, MEMBERS_MAX);
   // from entries, because an assignment to `__proto__` would not make a member

@@ -9,7 +9,7 @@ export interface TraceContext {
   readonly traceId: string;
   /** Id of the request's root span, 16 hex digits. */
   readonly spanId: string;
-  /** The client's span; null when the trace begins here. */
+  /** The client's span; null when the trace starts here. */
   readonly parentSpanId: string | null;
   /** False when the client does not record its trace: then the gateway does not either. */
   readonly sampled: boolean;

@@ -102,7 +102,7 @@ export class Trace {
     return span;
   }
 
-  /** The first span of this name; undefined: there is none so far. */
+  /** The first span of this name; undefined if there is none yet. */
   first(name: SpanName): OpenSpan | undefined {
     return this.#spans.find((span) => span.name === name);
   }

@@ -1,6 +1,7 @@
 /**
- * Whether a 2xx answer is an error of its upstream, by its beginning: a JSON document without a result, or the first event of
- * a stream, that has an `error` or the name of one (docs/rules/upstream-calls.md#errors-in-a-2xx). Pure: it judges what has come so far.
+ * Whether a 2xx answer is an error of its upstream, judged by its start: a JSON document without a result, or the first event
+ * of a stream, that has an `error` or the name of one (docs/rules/upstream-calls.md#errors-in-a-2xx). Pure: it judges the part
+ * received so far.
  */
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 
@@ -16,10 +17,10 @@ type Verdict = AnswerFailure | "passes" | "unclear";
 const ERROR_NAME = '"error"';
 /** The status of an error that names none. */
 const UNNAMED_STATUS = 502;
-/** Members that contain what a client has asked for. */
+/** Members that contain the requested result. */
 const RESULTS = ["choices", "output", "content", "data", "results", "text", "completion", "tokens", "embeddings"];
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/;
-/** Judges the beginning of a JSON document: more of it is needed only while its first name is `error`, or may become it. */
+/** Judges the start of a JSON document: more of it is needed only while its first name is `error`, or may become it. */
 export function judgeDocument(text: string, isWhole: boolean): Verdict {
   const failure = failureIn(text);
   if (failure !== null) return failure;
@@ -29,7 +30,7 @@ export function judgeDocument(text: string, isWhole: boolean): Verdict {
   return mayFail ? "unclear" : "passes";
 }
 
-/** Judges the beginning of an event stream. Comments are no events, but what follows them may already be on its way. */
+/** Judges the start of an event stream. Comments are not events, but the events after them may already be on their way. */
 export function judgeEvents(text: string, isWhole: boolean): Verdict {
   const events = text.split(BLANK_LINE);
   const rest = isWhole ? "" : events.pop();
@@ -45,7 +46,7 @@ function fieldOf(event: string, field: string): string {
   return lines.map((line) => line.slice(field.length + 1)).join("\n");
 }
 
-/** The failure that only the name of its event tells, as a document that tells it too. */
+/** A failure that only the name of its event shows, as a document that shows it too. */
 function named(data: string): AnswerFailure {
   const document = parsed(data);
   const error = isJsonObject(document) ? (document["error"] ?? document) : { message: data.trim() };

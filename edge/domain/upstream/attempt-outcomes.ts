@@ -12,8 +12,8 @@ export const UPSTREAM_OUTCOMES = CELL_METRICS.gateway_upstream_attempts_total.la
 type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
 /**
- * Counts by outcome; outcomes that did not happen are absent. `refused`, per 429 or 503 of an upstream, is none of the metric: the
- * adaptive capacity learns of it (docs/rules/adaptive-capacity.md#signals).
+ * Counts by outcome; outcomes that did not happen are absent. `refused`, per 429 or 503 of an upstream, is not in the metric:
+ * it is a signal for the adaptive capacity (docs/rules/adaptive-capacity.md#signals).
  */
 export type UpstreamOutcomes = Partial<Record<UpstreamOutcome | "refused", number>>;
 

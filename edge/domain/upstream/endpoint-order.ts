@@ -22,9 +22,9 @@ export interface Target {
   readonly credential: string | null;
 }
 
-/** What decides the order besides the model. */
+/** The inputs of the order besides the model. */
 export interface OrderOptions {
-  /** "" when the request has none. */
+  /** "" if the request has none. */
   readonly sessionId: string;
   /** Uniform in [0, 1). */
   readonly fraction: () => number;

@@ -1,4 +1,4 @@
-/** After what a request moves to another model, and to which (docs/rules/models.md#fallback-models). */
+/** When a request moves to another model, and to which one (docs/rules/models.md#fallback-models). */
 import type { FALLBACK_REASONS } from "../../../shared/fields/model-fields.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 
@@ -10,7 +10,7 @@ export interface Fallback {
   readonly on: readonly string[];
 }
 
-/** `context_length_exceeded` is OpenAI's code; other servers say it in words or by a code of their own. */
+/** `context_length_exceeded` is OpenAI's code; other servers say it in text or with their own code. */
 const TOO_LONG = /context_length_exceeded|exceed_context_size|context length|prompt is too long/i;
 
 /** Whether the document of a 400 says that the request does not fit into the context of the model. */

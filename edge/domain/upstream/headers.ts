@@ -8,7 +8,7 @@
 import { accessHeaders, type UpstreamAccess } from "../../../shared/network/upstream-access.ts";
 import { subprotocolsOf } from "../request/credential.ts";
 
-/** What the operator has chosen with the endpoint, as a word in the name of a header. */
+/** Choices that the operator makes with the endpoint, as a word in the name of a header. */
 const WORDS =
   "models?|account|workspace|deployment|project|organi[sz]ation|tenant|user(?!-agent$)|role|policy|provider|upstream|backend|endpoint|region";
 const DROPPED = new Set(
@@ -23,7 +23,7 @@ const DROPPED_PATTERN = new RegExp(
     "^x-(?:auth|authentik|webauth|consumer|ssl-client)-|^x-ms-client-principal|^x-amzn-oidc-|(?:^|-)client-(?:ip$|cert)",
     // credentials of any server
     "(?:^|-)(?:(?:api|access|account|subscription|virtual|modal)-?key|jwt-assertion|authorization|auth|token|secret|credentials?)$",
-    // name what a request may not choose, whoever reads them: a model, an account, a place
+    // these name choices that a request must not make, for any reader: a model, an account, a place
     `^x-(?:.+-)?(?:${WORDS})(?:-|$)|(?:^|-)(?:${WORDS})(?:-?id|-name)?$`,
     // of one kind of server each: Google, Azure, Amazon, KubeAI, Envoy AI Gateway, NVIDIA, Hugging Face
     "^x-vertex-ai-|^azureml-|^x-amz-|^x-amzn-(?:sagemaker|bedrock)-|^x-label-selector$|^x-ai-eg-|^nvcf-|^x-hf-bill-",
@@ -39,8 +39,8 @@ const ANTHROPIC_ONLY = ["anthropic-version", "anthropic-beta"];
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
- * The client's headers as they are sent on, by their names in lower case. Plain data, because a Headers object needs one call per
- * header, and fetch would then copy it.
+ * The client's headers in the form in which they are sent on, by lower-case names. Plain data, because a Headers object needs
+ * one call per header, and fetch would then copy it.
  */
 export function forwardedHeaders(client: Headers): Record<string, string> {
   // without a prototype, because a client may name its headers as it likes
@@ -48,7 +48,7 @@ export function forwardedHeaders(client: Headers): Record<string, string> {
   let connection = "";
   client.forEach((value, name) => {
     if (name === "connection") connection = value;
-    // some servers read `_` as `-`, so that such a name could stand for any of those
+    // some servers read `_` as `-`, so such a name could mean any of those
     if (name.includes("_") || DROPPED.has(name) || DROPPED_PATTERN.test(name)) return;
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
@@ -58,7 +58,7 @@ export function forwardedHeaders(client: Headers): Record<string, string> {
   return headers;
 }
 
-/** The same to a model's upstream, with what its API requires, and the `credential` if there is one. */
+/** The same to a model's upstream, with the headers that its API requires, and the `credential` if there is one. */
 export function upstreamHeaders(
   client: Headers,
   access: UpstreamAccess,
@@ -93,8 +93,9 @@ export function asPlain(headers: Record<string, string>): Record<string, string>
 }
 
 /**
- * What an upstream says of its own limits and of the request, for clients and for who asks it about a request. A coding
- * is named by what was not decoded. `metadata` is vLLM's description of embeddings that are sent as bytes.
+ * An upstream's statements about its own limits and about the request, for clients and for people who ask it about a request.
+ * The coding header is present if the body was not decoded. `metadata` is vLLM's description of embeddings that are sent as
+ * bytes.
  */
 const PASSED_ON =
   /^(?:content-encoding|metadata|retry-after(?:-ms)?|x-should-retry|request-id|openai-processing-ms|anthropic-ratelimit-.+)$/;

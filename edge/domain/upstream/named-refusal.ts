@@ -1,6 +1,6 @@
 /**
- * Whether an upstream refuses members of a request by their names (docs/rules/streams.md#usage-event). Many servers repeat
- * what a client wrote in their errors, so that a name which the request contains as a text shows nothing.
+ * Whether an upstream refuses members of a request by their names (docs/rules/streams.md#usage-event). Many servers repeat what
+ * a client wrote in their errors, so a name that the request contains as text proves nothing.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
@@ -8,13 +8,13 @@ import { isJsonObject } from "../wire/json/document.ts";
 import { stringAt, stringPlaces, UNKNOWN_WAY } from "../wire/json/string-places.ts";
 import type { MemberEdits } from "./transform.ts";
 
-/** What an error says: its own texts, and the member that it calls unsupported by its code; "": none. */
+/** The content of an error: its texts, and the member that it calls unsupported by its code; "" if it names none. */
 interface NamedRefusal {
   readonly text: string;
   readonly unsupported: string;
 }
 
-/** Members in which servers say what is wrong; none of them contains values of the request. */
+/** Members in which servers describe the fault; none of them contains values of the request. */
 const SAYING = ["error", "message", "msg", "detail", "param", "loc"] as const;
 /** Honest errors are not deeper. */
 const DEPTH_MAX = 6;
@@ -23,7 +23,7 @@ const AT_ONCE_BYTES = 1024;
 
 const decoder = new TextDecoder();
 
-/** What the beginning of an error's body says; one that is no whole JSON document says all of it. */
+/** The text of an error in the start of its body; if that is not a whole JSON document, all of it. */
 export function refusalIn(body: Uint8Array): NamedRefusal {
   const text = decoder.decode(body);
   let document: unknown;
@@ -50,13 +50,13 @@ export function isNamedIn({ text }: NamedRefusal, edits: MemberEdits): boolean {
   return [...edits.keys()].every((name) => text.includes(name));
 }
 
-/** The names that only a refusal of these changes has: of members that were taken out, which nothing else tells of. */
+/** The names that only a refusal of these changes can have: of removed members, which nothing else mentions. */
 export function tellingNames(edits: MemberEdits): readonly string[] {
   const removed = [...edits.keys()].filter((name) => edits.get(name) === undefined);
   return removed.length > 0 ? removed : [...edits.keys()];
 }
 
-/** Those of the names that a text of the document contains, or a name in it that is no member of its top level. */
+/** Those of the names that a text of the document contains, or a name in it below its top level. */
 export function* namesWithin(pieces: readonly Uint8Array[], names: readonly string[]): Steps<ReadonlySet<string>> {
   const document = new BytePieces(pieces);
   const found = new Set<string>();

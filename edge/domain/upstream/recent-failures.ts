@@ -1,8 +1,8 @@
 /**
- * What one isolate remembers of servers that fail: an upstream's endpoint, the classifier of `auto`, the compression
- * sidecar. After three failures in a row a server counts as failing for ten seconds, and again after the next failure; one
- * answer clears its failures. What that means is its caller's: an endpoint is tried last, what a request can do without
- * is not asked. Memory is bounded; the server that failed first is forgotten first.
+ * One isolate's memory of failing servers: an upstream's endpoint, the classifier of `auto`, the compression sidecar. After
+ * three failures in a row a server counts as failing for ten seconds, and again after the next failure; one answer clears its
+ * failures. The caller decides the consequence: an endpoint is tried last, and a server that requests can do without is not
+ * called. Memory is bounded; the server that failed first is forgotten first.
  */
 
 /** Failures in a row after which a server counts as failing. */

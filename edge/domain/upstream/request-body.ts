@@ -49,7 +49,7 @@ function removals({ members }: TopLevel, names: ReadonlySet<string>): readonly E
   }));
 }
 
-/** Replaces every member of that name; false when there is none. */
+/** Replaces every member of that name; false if there is none. */
 function replace(edits: Edit[], { members }: TopLevel, name: string, text: Edit["text"]): boolean {
   const before = edits.length;
   for (const member of members) if (member.name === name) edits.push({ span: member.value, text });

@@ -1,6 +1,4 @@
-/**
- * What follows an attempt (docs/rules/upstream-calls.md#attempts), and the laws that no sequence of outcomes can break.
- */
+/** The steps after an attempt (docs/rules/upstream-calls.md#attempts), and the laws that no sequence of outcomes can break. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

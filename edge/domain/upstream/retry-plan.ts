@@ -1,8 +1,8 @@
 /**
- * What follows an attempt at an upstream (docs/rules/upstream-calls.md#attempts): its answer is final, the same
- * endpoint is tried again after a wait, the next one is tried at once, or nothing is left. Pure: it neither waits nor
- * calls. Invariant: endpoints are visited in order and never again; each is tried at most `maxRetries + 1` times, plus
- * one attempt per request on a new connection after a connection failed.
+ * The step after an attempt at an upstream (docs/rules/upstream-calls.md#attempts): its answer is final, the same endpoint is
+ * tried again after a wait, the next one is tried at once, or nothing is left. Pure: it neither waits nor calls. Invariant:
+ * endpoints are visited in order and never again; each is tried at most `maxRetries + 1` times, plus one attempt per request on
+ * a new connection after a connection failed.
  */
 
 const RETRYABLE = new Set([408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529]);
@@ -37,7 +37,7 @@ export interface RetryState {
 /** The state before the first attempt. */
 export const RETRY_START: RetryState = { target: 0, made: 0, freshConnectionUsed: false };
 
-/** The status of an answer, and how long its upstream wants to be left alone; null: it says nothing of that. */
+/** The status of an answer, and how long its upstream asks to be left alone; null: it does not say. */
 export interface AnsweredStatus {
   readonly status: number;
   readonly retryAfterMs: number | null;
@@ -65,7 +65,7 @@ export function isRetryable({ status, retryAfterMs }: AnsweredStatus): boolean {
   return RETRYABLE.has(status) || (status === 409 && retryAfterMs !== null);
 }
 
-/** What follows the attempt at `state`, which ended with `end`. */
+/** The step after the attempt at `state`, which ended with `end`. */
 export function nextStep(rules: RetryRules, state: RetryState, end: AttemptEnd): RetryStep {
   if (end.kind === "answered" && !isRetryable(end)) {
     const next = rules.resendable && ELSEWHERE.has(end.status) ? nextTarget(rules, state) : null;

@@ -1,22 +1,22 @@
 /**
- * What changes a request on its way upstream, and the answer on its way back: the seam between the pipeline, which runs
- * every transform in the same way, and the features that need one. A transform is pure. It never sees a body as text: it
- * names top-level members of the client's document and their new values, and everything else stays byte for byte what the
- * client sent.
+ * Changes of a request on its way upstream, and of the answer on its way back: the interface between the pipeline, which runs
+ * every transform in the same way, and the features that need one. A transform is pure. It never sees a body as text: it names
+ * top-level members of the client's document and their new values, and everything else stays byte for byte what the client
+ * sent.
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { RouteClass } from "../request/route-class.ts";
 import type { JsonDocument } from "../wire/json/document.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 
-/** What a transform decides on. The body is a JSON document: no other body is transformed. */
+/** The inputs of a transform. The body is a JSON document: no other body is transformed. */
 export interface TransformSubject {
   readonly route: RouteClass;
   readonly model: ModelRecord;
   /** The client reads a stream. */
   readonly stream: boolean;
   readonly document: JsonDocument;
-  /** The value of one of the transform's members as the boons leave it, with whole strings; undefined: there is none. */
+  /** The value of one of the transform's members after the boons, with whole strings; undefined if there is none. */
   readonly member: (name: string) => unknown;
 }
 
@@ -26,7 +26,7 @@ export interface TransformSubject {
  */
 export type MemberEdits = ReadonlyMap<string, unknown>;
 
-/** What a transform does to one request. */
+/** The effect of a transform on one request. */
 export interface TransformPlan {
   /** The name of the transform. */
   readonly name: string;

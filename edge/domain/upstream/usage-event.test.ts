@@ -1,4 +1,7 @@
-/** What is asked of a stream on its client's behalf, and what is kept from the client (docs/rules/streams.md#usage-event). */
+/**
+ * What the gateway requests from a stream for its client, and what it withholds from the client
+ * (docs/rules/streams.md#usage-event).
+ */
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";

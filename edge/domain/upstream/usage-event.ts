@@ -22,7 +22,9 @@ const NOTHING = new Uint8Array(0);
 /** Work for an event, in units: a long one does not report usage. */
 const EVENT_UNITS = 64;
 
-/** Removes the usage event from a stream, or what it has to itself. Keeps no state, so one is enough for all streams. */
+/**
+ * Removes the usage event from a stream, or the part that belongs only to it. Keeps no state, so one is enough for all streams.
+ */
 const withholdUsageEvent: ResponseTransform = {
   // A usage event has no choices: an empty list in one line, unless it is spread over several.
   concerns: ({ lines, emptyList }: EventShape) => emptyList || lines > 1,

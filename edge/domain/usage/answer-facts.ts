@@ -1,14 +1,13 @@
 /**
- * What an answer says of itself besides its usage: the model that answered, why its choices ended, and where it is wanted,
- * the ids by which its upstream keeps it. Only names and words are kept, short ones: nothing of the answer's content can
- * become a fact.
+ * Facts that an answer states besides its usage: the model that answered, why its choices ended, and, if wanted, the ids under
+ * which its upstream keeps it. Only names and words are kept, short ones: nothing of the answer's content can become a fact.
  */
 
-/** What the answer does not say is absent. */
+/** Facts that the answer does not state are absent. */
 export interface AnswerFacts {
   /** The model that answered, as its upstream calls it. */
   readonly response_model?: string;
-  /** Why its choices ended, in the order in which they did. */
+  /** Why its choices ended, in order. */
   readonly finish_reasons?: readonly string[];
 }
 
@@ -17,7 +16,7 @@ const REASONS_MAX = 16;
 const WORD = /^[\w./:@+-]{1,100}$/;
 const ID = /^[\w.:@+=-]{1,512}$/;
 
-/** What a text is for. */
+/** The purpose of a text. */
 export type Fact = "model" | "id" | "reason";
 
 /** Keeps the texts that the scan finds at the places of facts; they may be cut anywhere. */
@@ -40,7 +39,7 @@ export class FactReader {
     return this.#model !== "";
   }
 
-  /** A text begins after its opening quote. */
+  /** A text starts after its opening quote. */
   begin(): void {
     this.#text = "";
   }

@@ -26,7 +26,7 @@ export const Name = {
   Echo: 16,
   FinishReason: 17,
   StopReason: 18,
-  /** Types, not names: of an event whose `delta` is audio, of an event before the answer, of an event at its end. */
+  /** Types, not names: an event whose `delta` is audio, an event before the answer, an event at its end. */
   Sound: 19,
   Begun: 20,
   Last: 21,
@@ -45,10 +45,10 @@ export const Name = {
   Container: 30,
   /** The report of SGLang. */
   MetaInfo: 31,
-  /** Reasoning once more, with texts of its own; of these a summary. */
+  /** Reasoning once more, with its own texts; of these a summary. */
   ReasoningDetails: 32,
   Summary: 33,
-  /** The beginning of a part of a message of Anthropic's. */
+  /** The start of a part of an Anthropic message. */
   ContentBlock: 34,
   /** Arguments of a call, as a text or as an object; `input` may also repeat the client's. */
   Arguments: 35,
@@ -57,7 +57,7 @@ export const Name = {
   Sealed: 37,
   // from here on: names of counts ({@link isCountName})
   InputCount: 38,
-  /** An input that may leave out what came from a cache (reported-counts.ts). */
+  /** An input that may leave out the cached part (reported-counts.ts). */
   InputOrRest: 39,
   OutputCount: 40,
   CacheReadCount: 41,
@@ -69,7 +69,7 @@ export const Name = {
   TotalCount: 47,
   /** Tokens that an input put into a cache, within its details: the input is whole. */
   CacheWriteCount: 48,
-  /** Parts of the input or of the output, whichever details they stand in. */
+  /** Parts of the input or of the output, in any object of details. */
   AudioCount: 49,
   ImageCount: 50,
 } as const;
@@ -196,8 +196,8 @@ interface CountPlace {
 }
 
 /**
- * Whether a number, the value of `member` at this place, is a count of the upstream: whole counts stand in a report, or in
- * the outermost object; parts of them in the details beside them; the duration of audio in the outermost object alone.
+ * Whether a number, the value of `member` at this place, is a count of the upstream: whole counts are in a report, or in the
+ * outermost object; parts of them in the details beside them; the duration of audio in the outermost object alone.
  */
 export function isCount(member: number, { depth, reportFrom, detailsFrom, details }: CountPlace): boolean {
   switch (member) {
@@ -236,9 +236,9 @@ export function isModel(member: number, depth: number, root: number): boolean {
 }
 
 /**
- * Whether a text, the value of `member` at this place, is the id of an object that the upstream has made for this answer:
- * of the answer itself, of an item of its output and that item's container, of the container of a message, of the sound of
- * a choice. Any other place may repeat what the client, or a server that it names, has written.
+ * Whether a text, the value of `member` at this place, is the id of an object that the upstream has made for this answer: of
+ * the answer itself, of an item of its output and that item's container, of the container of a message, of the sound of a
+ * choice. Any other place may repeat text of the client, or of a server that it names.
  */
 export function isObjectId(member: number, depth: number, root: number, list: boolean): boolean {
   const isItem = (depth === 2 && root === Name.Item) || (depth === 3 && root === Name.Output && list);
@@ -264,7 +264,7 @@ const CONTENT_ROOTS: ReadonlySet<number> = new Set([
   Name.Message,
 ]);
 
-/** Whether the value of `member`, whatever its form, is the arguments of a call. */
+/** Whether the value of `member`, in any form, holds the arguments of a call. */
 export function isArguments(member: number, root: number): boolean {
   return (member === Name.Arguments || member === Name.Input) && isContentRoot(root);
 }
@@ -279,7 +279,7 @@ export function isKnownForm(member: number): boolean {
   return member === Name.Choices || member === Name.Response || member === Name.Message;
 }
 
-/** Whether the text of a member with this name only says what something is, or repeats what the client has written. */
+/** Whether the text of a member with this name only states a type, or repeats text of the client. */
 export function isLabel(member: number): boolean {
   return LABELS.has(member);
 }

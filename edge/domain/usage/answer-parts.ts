@@ -1,8 +1,8 @@
-/** What the strings of an answer are to its scan (answer-scan.ts). */
+/** The roles of an answer's strings in its scan (answer-scan.ts). */
 import type { Fact } from "./answer-facts.ts";
 import { Name } from "./answer-names.ts";
 
-/** What the current string is. */
+/** The role of the current string. */
 export const Part = {
   /** Text at a place that is not known. */
   Other: -1,
@@ -11,7 +11,7 @@ export const Part = {
   Type: 2,
   Model: 3,
   Id: 4,
-  /** Why a message ended whose end is no sign for the scan. */
+  /** The reason for the end of a message that is no sign for the scan. */
   Reason: 5,
   Finish: 6,
   Failure: 7,
@@ -45,7 +45,7 @@ export class SeenText {
     this.#kinds[kind] = (this.#kinds[kind] ?? 0) + characters;
   }
 
-  /** Those of the current document. Sealed reasoning counts as far as none that can be read has come for it. */
+  /** Those of the current document. Sealed reasoning counts until readable reasoning has come for it. */
   get characters(): number {
     const [content = 0, sealed = 0, ...reasoning] = this.#kinds;
     const thought = Math.max(...reasoning);

@@ -1,29 +1,29 @@
-/** What a scan of an answer knows so far (answer-scan.ts). */
+/** The facts of a scan of an answer so far (answer-scan.ts). */
 import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
 
-/** What is known of an answer so far. Characters are code points. */
+/** The known facts of an answer. Characters are code points. */
 export interface AnswerProgress {
   /** Documents (events, for a stream) that contained content. */
   readonly events: number;
   readonly characters: number;
-  /** The last reported counts, the input with what came from a cache; null: none was reported. */
+  /** The last reported counts, the input including the cached part; null: none was reported. */
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   /** Their sum, as it was reported. */
   readonly totalTokens: number | null;
   /** The parts of them that were reported. */
   readonly parts: UsageParts;
-  /** The output was reported, and not only as it was before the answer began. */
+  /** The output was reported, and not only before the answer started. */
   readonly outputReported: boolean;
   /** The output was reported, and no content has come since. */
   readonly upToDate: boolean;
   /** The answer has shown its end, and no content has come since. */
   readonly ended: boolean;
-  /** Content or a report has come, or the beginning of an answer that will have them. */
+  /** Content or a report has come, or the start of an answer that will have them. */
   readonly known: boolean;
 }
 
-/** The progress of an answer that has not begun. */
+/** The progress of an answer that has not started. */
 export const NOTHING_SEEN: AnswerProgress = {
   events: 0,
   characters: 0,

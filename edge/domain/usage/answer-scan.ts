@@ -1,10 +1,10 @@
 /**
- * Reads what an answer is billed for from its JSON while it passes: how much content it carries, and what usage it reports.
- * It reads the bytes once, parses nothing and keeps only the answer's facts (answer-facts.ts), so that documents may be
- * cut anywhere and strings may have any length.
- * Content is text below `choices` (chat, completions), `delta` and `content_block` (responses, messages), `output`, `content` and
- * `message` (whole answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
- * report it (answer-names.ts); the last count is used. Malformed input counts nothing, and no bytes make it throw.
+ * Reads the billed amounts of an answer from its JSON while it passes: how much content it carries, and what usage it reports.
+ * It reads the bytes once, parses nothing and keeps only the answer's facts (answer-facts.ts), so that documents may be cut
+ * anywhere and strings may have any length. Content is text below `choices` (chat, completions), `delta` and `content_block`
+ * (responses, messages), `output`, `content` and `message` (whole answers): text, reasoning, refusals and arguments of tool
+ * calls, of every choice. Usage is read only where upstreams report it (answer-names.ts); the last count is used. Malformed
+ * input counts nothing, and no bytes make it throw.
  */
 
 import {
@@ -92,7 +92,7 @@ export class AnswerScan {
   /** The document states why the answer ended. */
   #finish = false;
   #hasError = false;
-  /** The current count, as it is written. */
+  /** The current count in its written form. */
   #number = "";
   readonly #text = new JsonStringReader(NAMES);
   #part: number = Part.Nothing;
@@ -107,7 +107,7 @@ export class AnswerScan {
     this.#facts = facts;
   }
 
-  /** What is known, including what the current document has shown so far. */
+  /** The facts so far, including those of the current document. */
   progress(): AnswerProgress {
     if (this.#text.open && this.#part >= Part.Content) this.#takeCharacters();
     // Audio is not counted by its characters.
@@ -128,7 +128,7 @@ export class AnswerScan {
       parts: partsOf(counts),
       outputReported: reported || past.outputReported,
       upToDate: reported || (past.upToDate && !some && output === null),
-      // a report whose document is open may go on: it is not the last one yet
+      // a report whose document is open may continue: it is not the last one yet
       known: this.#known || past.known || some || output !== null,
       ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),
     };
@@ -152,9 +152,7 @@ export class AnswerScan {
     return this.#depth > 0 || this.#text.open;
   }
 
-  /**
-   * The report was known before there was content: it is at the beginning of an answer in the messages or responses format.
-   */
+  /** The report was known before there was content: it is at the start of an answer in the messages or responses format. */
   #isEarly(): boolean {
     const root = this.#outputRoot;
     return root === Name.Message || (root === Name.Response && this.#type === Name.Begun);
@@ -168,7 +166,7 @@ export class AnswerScan {
     return this.#type === Name.Last || this.#type === Name.Failed || this.#finish || (reported && this.#noChoice);
   }
 
-  /** The document has ended; what comes next is another one. */
+  /** The document has ended; the next bytes are another one. */
   end(): void {
     this.other.end();
     this.#past = this.progress();
@@ -225,7 +223,7 @@ export class AnswerScan {
     return at;
   }
 
-  /** Continues with what is no string, and no value of a member that has a name. Returns where it stopped. */
+  /** Continues with a part that is not a string, and not a value of a known member. Returns where it stopped. */
   #bare(bytes: Uint8Array, from: number, to: number): number {
     if (this.#echoFrom !== 0) return numbersEnd(bytes, from + 1, to);
     if (this.#callFrom === 0) return this.other.values(bytes, from, to);
@@ -336,7 +334,7 @@ export class AnswerScan {
     else this.#text.begin(part >= Part.Model ? StringUse.Characters : StringUse.Name);
   }
 
-  /** What the value of a member is at this place. */
+  /** The meaning of a member's value at this place. */
   #partOf(member: number): number {
     if (!this.#facts.hasModel && this.#echoFrom === 0 && isModel(member, this.#depth, this.#root)) return Part.Model;
     if (this.#facts.wantsIds && isObjectId(member, this.#depth, this.#root, this.#list)) return Part.Id;

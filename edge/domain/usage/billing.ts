@@ -1,9 +1,9 @@
 /**
- * What a finished request is billed: tokens and cost of its row, and the correction of the scheduler
+ * The bill of a finished request: tokens and cost of its row, and the correction of the scheduler
  * (docs/rules/settlement-and-rows.md#tokens-owed, docs/rules/settlement-and-rows.md#cost,
- * docs/rules/settlement-and-rows.md#clients-that-leave, docs/rules/settlement-and-rows.md#what-was-seen). Only a 2xx of
- * the upstream costs anything, or a client that left while one was being sent. Whatever an upstream reports, no request
- * is billed what cannot be true (docs/rules/settlement-and-rows.md#reports-that-are-not-believed).
+ * docs/rules/settlement-and-rows.md#clients-that-leave, docs/rules/settlement-and-rows.md#what-was-seen). Only a 2xx of the
+ * upstream costs anything, also if the client left while it was being sent. A request is never billed an implausible report of
+ * an upstream (docs/rules/settlement-and-rows.md#reports-that-are-not-believed).
  */
 import { AMOUNT_MAX, saturated } from "../../../shared/money/amount.ts";
 import { costUsd, dearestPrices, hasTokenPrice, type Measure } from "../../../shared/money/cost.ts";
@@ -32,7 +32,7 @@ export const NOTHING_BILLED: Billed = {
   costUsd: 0,
 };
 
-/** An answer, as far as it came. */
+/** The received part of an answer. */
 export interface BilledAnswer {
   readonly usage: SeenUsage;
   /** It ended as its upstream ended it. */
@@ -48,7 +48,7 @@ export const UNSEEN_STREAM: BilledAnswer = {
   stream: true,
 };
 
-/** What does not show how much was made may have been made in full when its client leaves: at most this output is owed for it. */
+/** If the amount made is not visible, all of it may have been made when the client leaves: at most this output is owed for it. */
 const LEFT_OUTPUT_MAX = 2048;
 
 /**
@@ -97,7 +97,7 @@ function hasTokens(answered: BilledAnswer | null): boolean {
   return (reported?.inputTokens ?? reported?.outputTokens ?? null) !== null;
 }
 
-/** What is owed without a report where only tokens have a price: what was reserved, never less than what was seen. */
+/** The amount owed without a report where only tokens have a price: the reservation, never less than the seen part. */
 function unreportedCostUsd(
   { prices }: Pick<ModelRecord, "prices">,
   measure: Measure,
@@ -111,7 +111,7 @@ const BELIEVED_MAX = 2 ** 31;
 /** No request uses more than this many times its estimate, or the bytes of its answer, whichever is larger. */
 const BELIEVED_TIMES = 1_000;
 
-/** The largest count of a report that cannot be true, in tokens or seconds; null: it can, or there is none. */
+/** The largest implausible count of a report, in tokens or seconds; null: it is plausible, or there is none. */
 export function unbelievedCount(
   { totalTokens: estimated }: Pick<TokenEstimate, "totalTokens">,
   measure: Measure,
@@ -134,8 +134,8 @@ function withoutReport(answered: BilledAnswer | null): BilledAnswer | null {
 }
 
 /**
- * Seconds of audio that are reserved before its length is known, and owed when it is never reported: upstreams tell it only when
- * they have read it, and not in every format.
+ * Seconds of audio that are reserved before its length is known, and owed when it is never reported: upstreams report it only
+ * after reading the audio, and not for every format.
  */
 const RESERVED_SECONDS = 60;
 
@@ -144,7 +144,7 @@ const RESERVED_IMAGE_TOKENS = 6240;
 /** Tokens that are reserved for the audio of {@link RESERVED_SECONDS}, and as many for its text. */
 const RESERVED_AUDIO_TOKENS = 1000;
 
-/** The cost of what is reserved for images and for audio where they are billed by tokens, at the dearest prices. */
+/** The cost reserved for images and for audio that are billed by tokens, at the highest prices. */
 function mediaCostUsd(prices: ModelRecord["prices"], measure: Measure): number {
   if (measure.kind !== "images" && measure.kind !== "seconds") return 0;
   const [each, count] =
@@ -154,9 +154,8 @@ function mediaCostUsd(prices: ModelRecord["prices"], measure: Measure): number {
 }
 
 /**
- * The cost that term budgets reserve for a request: that of its estimate at the dearest prices, because what parts its
- * tokens will have is not known yet, nor whether images and audio will be billed by tokens
- * (docs/rules/budgets.md#reserved-cost).
+ * The cost that term budgets reserve for a request: its estimate at the highest prices, because the parts of its tokens are not
+ * known yet, nor whether images and audio will be billed by tokens (docs/rules/budgets.md#reserved-cost).
  */
 export function reservedCostUsd(
   model: Pick<ModelRecord, "prices">,
@@ -168,13 +167,13 @@ export function reservedCostUsd(
 }
 
 /**
- * The reported parts of what is billed (docs/rules/settlement-and-rows.md#parts-of-tokens). Seconds count where audio is
+ * The reported parts of the billed amounts (docs/rules/settlement-and-rows.md#parts-of-tokens). Seconds count where audio is
  * read; elsewhere a `duration` of an answer is about something else.
  */
 function reportedParts(whole: Tokens, measure: Measure, answered: BilledAnswer | null): UsageParts {
   const parts = answered?.usage.parts ?? NO_PARTS;
   const { imageOutputTokens, inputSeconds } = parts;
-  // Upstreams may leave out what the output of an image is made of: then it is the image.
+  // Upstreams may leave out the parts of an image's output: then all of it is the image.
   const isImage = measure.kind === "images" && imageOutputTokens === 0;
   const isReported = inputSeconds > 0 || (answered !== null && answered.usage.reported !== null);
   return partsWithin(whole, {
@@ -185,7 +184,7 @@ function reportedParts(whole: Tokens, measure: Measure, answered: BilledAnswer |
 }
 
 /**
- * What is owed for an answer beyond what was charged for it at the plain prices: nothing of its input makes up for its output
+ * The amount owed for an answer beyond its charge at the plain prices: less input never makes up for more output
  * (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
  */
 export function beyondCharged(

@@ -1,6 +1,6 @@
 /**
- * Upstreams repeat parts of the request in their answers. Whatever JSON a client puts there, it is not a report of the
- * upstream: an answer is not billed less because of it, whether it is read whole or left in the middle
+ * Upstreams repeat parts of the request in their answers. JSON that a client puts there is never a report of the upstream: an
+ * answer is not billed less because of it, whether it is read whole or left in the middle
  * (docs/rules/settlement-and-rows.md#what-was-seen).
  */
 import fc from "fast-check";
@@ -84,7 +84,7 @@ const answers: Readonly<Record<string, (echo: string) => string>> = {
     ].join(""),
 };
 
-/** What is known of an answer that came in these pieces. */
+/** The facts of an answer that came in these pieces. */
 function seen(pieces: readonly Uint8Array[], content = true): SeenUsage {
   const scan = new UsageScan({ content });
   for (const piece of pieces) scan.push(piece);

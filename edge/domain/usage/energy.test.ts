@@ -38,7 +38,7 @@ it("is always finite, never below 0, and grows with the time", () => {
           expect(Number.isFinite(less?.[field]) && Number.isFinite(more?.[field])).toBe(true);
           expect(Math.min(less?.[field] ?? -1, more?.[field] ?? -1)).toBeGreaterThanOrEqual(0);
         }
-        // what is too much to be a number counts as nothing
+        // a number that is too large counts as nothing
         expect(more?.energy_wh === 0 || (more?.energy_wh ?? -1) >= (less?.energy_wh ?? 0)).toBe(true);
       },
     ),

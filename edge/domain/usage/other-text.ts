@@ -1,6 +1,6 @@
 /**
- * The least that an answer of no known form contains (docs/rules/settlement-and-rows.md#what-was-seen): its texts, wherever
- * they stand, and the token ids in its lists. Texts count by their bytes, so that nothing has to be decoded.
+ * The least that an answer of no known form contains (docs/rules/settlement-and-rows.md#what-was-seen): its texts, at any
+ * place, and the token ids in its lists. Texts count by their bytes, so that nothing must be decoded.
  */
 import { COMMA, SPACE } from "../../../shared/wire/ascii.ts";
 import { isOfNumbers } from "../../../shared/wire/json-skip.ts";
@@ -13,7 +13,7 @@ const BYTES_PER_TOKEN = 4;
 export class OtherText {
   #bytes = 0;
   #ids = 0;
-  /** Documents that contained some of it, and where the current one began. */
+  /** Documents that contained some of it, and where the current one started. */
   #documents = 0;
   #beganAt = 0;
   /** Bytes of a string that is a name if a colon follows. */
@@ -49,10 +49,10 @@ export class OtherText {
     let at = from;
     for (; at < to && isOfNumbers(bytes[at] ?? 0); at += 1) {
       const byte = bytes[at] ?? 0;
-      // the exponent of a number, or a letter of a word
+      // the exponent of a number, or a letter of `true`, `false` or `null`
       if ((byte | 0x20) === LOWER_E && !this.#number) break;
       if (byte === COMMA) this.endValue();
-      // a number with a fraction is no id
+      // a number with a fraction is not an id
       else if (byte === DOT) this.#ids -= 1;
       else if (byte > SPACE) this.#number = true;
     }

@@ -1,8 +1,8 @@
 /**
- * The counts that an answer reports, and what they say together (docs/rules/settlement-and-rows.md#parts-of-tokens).
- * Upstreams write the same things in two ways. Most report the whole input, and beside it, in an object of details, the
- * part that came from a cache. Anthropic reports the input without that part, and each part beside it: there the whole is
- * their sum. Every count is that of the last report that has it.
+ * The counts that an answer reports, and their combined meaning (docs/rules/settlement-and-rows.md#parts-of-tokens). Upstreams
+ * write the same things in two ways. Most report the whole input and, in an object of details, the part that came from a cache.
+ * Anthropic reports the input without that part, and each part beside it: there the whole is their sum. Every count is that of
+ * the last report that has it.
  */
 import { saturated } from "../../../shared/money/amount.ts";
 import { Name } from "./answer-names.ts";
@@ -10,7 +10,7 @@ import { Name } from "./answer-names.ts";
 /** The last counts under each name; null: none. Tokens are amounts (shared/money/amount.ts), times are in ms. */
 export interface ReportedCounts {
   readonly input: number | null;
-  /** The input was written as `input_tokens`, which may leave out what came from a cache. */
+  /** The input was written as `input_tokens`, which may leave out the cached part. */
   readonly inputMayBeRest: boolean;
   readonly output: number | null;
   readonly total: number | null;
@@ -49,7 +49,7 @@ export const NO_COUNTS: ReportedCounts = {
   durationMs: null,
 };
 
-/** Parts of what an answer is billed for, as they were reported: 0 for what was not. */
+/** Parts of an answer's bill as reported; 0 for a part that was not reported. */
 export interface UsageParts {
   /** Tokens of the input that the upstream took from a cache. */
   readonly cachedTokens: number;
@@ -155,7 +155,7 @@ export function wholeInput(counts: ReportedCounts): number | null {
   return saturated(input + (cacheRead ?? 0) + (cacheWritten ?? 0));
 }
 
-/** The parts. They may exceed their wholes: an upstream may report anything, and who bills them compares. */
+/** The parts. They may exceed their wholes: an upstream may report anything, and the billing code compares them. */
 export function partsOf(counts: ReportedCounts): UsageParts {
   if (counts === NO_COUNTS) return NO_PARTS;
   return {

@@ -11,7 +11,7 @@ const block = (content_block: object): string => event({ type: "content_block_st
 const delta = (value: object): string => event({ type: "content_block_delta", index: 0, delta: value });
 const TEXT = "x".repeat(4000);
 
-/** What was seen of a stream, which is the same wherever its bytes are cut. */
+/** What was seen of a stream, which must not depend on where its bytes are cut. */
 function seenTokens(text: string): number {
   const bytes = encoder.encode(text);
   const [whole = 0, ...others] = [bytes.byteLength, 1, 7].map((size) => {

@@ -27,7 +27,7 @@ export class StreamScan {
   #matched = 0;
   /** Bytes of {@link DONE} or {@link ERROR} that the value has matched; -1: it is another one. */
   #same = 0;
-  /** The line has begun, and its bytes are no data. */
+  /** The line has started, and its bytes are not data. */
   #other = false;
   /** The event has data; it has the name of an error. */
   #hasData = false;
@@ -60,7 +60,7 @@ export class StreamScan {
     }
   }
 
-  /** What is known, including what an event that has not ended has shown. */
+  /** The facts so far, including those of an event that has not ended. */
   progress(): AnswerProgress {
     return this.#answer.progress();
   }
@@ -78,7 +78,7 @@ export class StreamScan {
     return this.#isDone;
   }
 
-  /** A byte at the beginning of a line. */
+  /** A byte at the start of a line. */
   #begin(byte: number): void {
     if (this.#marked !== null) {
       this.#marked = byte === BYTE_ORDER_MARK[this.#marked] ? this.#marked + 1 : null;

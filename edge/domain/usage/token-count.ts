@@ -1,12 +1,12 @@
 /**
- * Counts of tokens, and times, as an upstream writes them. An upstream may write anything; the result is a safe integer of at least
+ * Counts of tokens, and times, in an upstream's form. An upstream may write anything; the result is a safe integer of at least
  * 0, so that no sum or product of counts goes wrong (docs/rules/budgets.md#amounts,
  * docs/rules/settlement-and-rows.md#what-was-seen).
  */
 
 import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
 
-/** A JSON number as it is written. */
+/** A JSON number in its written form. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** The count that a JSON text states, at most {@link AMOUNT_MAX}; null when it is not an integer of at least 0. */

@@ -1,8 +1,8 @@
 /**
- * What an answer is billed for, from what passed of it (docs/rules/settlement-and-rows.md#tokens-owed,
- * docs/rules/settlement-and-rows.md#what-was-seen): the tokens that it reports, and the content that was seen, in case
- * it ends without a report. Event streams are read event by event, everything else as documents, from the first byte
- * on: whether something is a report depends on its place, which the end of a body alone does not show.
+ * The basis of an answer's bill, from the part that passed (docs/rules/settlement-and-rows.md#tokens-owed,
+ * docs/rules/settlement-and-rows.md#what-was-seen): the tokens that it reports, and the content seen, in case it ends without a
+ * report. Event streams are read event by event, everything else as documents, from the first byte on: whether something is a
+ * report depends on its place, which the end of a body alone does not show.
  */
 
 import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../../../shared/wire/ascii.ts";
@@ -27,7 +27,7 @@ export interface SeenUsage {
   readonly reported: ReportedUsage | null;
   /** The parts of the tokens, and the time of audio, that were reported. */
   readonly parts: UsageParts;
-  /** The output was reported, and not only as it was known before the answer began. */
+  /** The output was reported, and not only before the answer started. */
   readonly outputReported: boolean;
   /** The output was reported, and the report covers all content seen. */
   readonly upToDate: boolean;
@@ -47,13 +47,13 @@ export interface SeenUsage {
 
 const BYTE_ORDER_MARK: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf]);
 
-/** What is billed by what is seen of an answer. */
+/** The units that are billed by the seen part of an answer. */
 interface Seen {
   /** The content of answers in the forms that are known. */
   readonly content: boolean;
   /** All texts of an answer of another form. */
   readonly anyForm?: boolean;
-  /** It is an event stream by its type: what is in no event is not part of its text. */
+  /** Its type says that it is an event stream: bytes outside events are not part of its text. */
   readonly events?: boolean;
 }
 
@@ -73,7 +73,7 @@ export class UsageScan {
     this.#facts = new FactReader(onId);
   }
 
-  /** A body that begins with a brace or a bracket is a document; lines of an event stream begin with neither. */
+  /** A body that starts with a brace or a bracket is a document; lines of an event stream start with neither. */
   push(chunk: Uint8Array): void {
     this.#bytes += chunk.byteLength;
     if (this.#stream === null && this.#document === null) this.#begin(chunk);
@@ -86,7 +86,7 @@ export class UsageScan {
     return this.#bytes;
   }
 
-  /** What the answer has said of itself so far. */
+  /** The facts that the answer has stated so far. */
   facts(): AnswerFacts {
     return this.#facts.facts();
   }
@@ -101,7 +101,7 @@ export class UsageScan {
     return this.#stream?.isDone ?? false;
   }
 
-  /** What was reported and seen so far. */
+  /** The counts reported and seen so far. */
   usage(): SeenUsage {
     const progress = this.#stream?.progress() ?? this.#document?.progress() ?? NOTHING_SEEN;
     const { outputReported, upToDate } = progress;

@@ -14,7 +14,7 @@ interface Asked {
 
 type AnyError = ErrorBody["error"] | JsonObject;
 
-/** Not what follows the name of an MCP server or of a model. */
+/** Without the part after the name of an MCP server or of a model. */
 const MESSAGES = /^(?!\/mcp\/|\/v1\/models\/).*\/messages(?:\/|$)/;
 /** Streams are made there, and stored ones are read below it. */
 const RESPONSES = /\/responses(?:\/[\w.:=-]+)?$/;
@@ -25,8 +25,8 @@ export function errorDocument({ error }: { readonly error: AnyError }, { path, r
 }
 
 /**
- * The in-band end of a stream (docs/rules/streams.md#broken-streams), also of one whose upstream has told an error; `before` ends
- * what may be unfinished.
+ * The in-band end of a stream (docs/rules/streams.md#broken-streams), also of one whose upstream has reported an error;
+ * `before` ends an unfinished event.
  */
 export function errorEvent(body: { readonly error: AnyError }, asked: Asked, before = ""): Uint8Array {
   const isResponses = RESPONSES.test(asked.path);
@@ -35,7 +35,7 @@ export function errorEvent(body: { readonly error: AnyError }, asked: Asked, bef
   return new TextEncoder().encode(`${before}${name}data: ${JSON.stringify(data)}\n\n`);
 }
 
-/** The error with Anthropic's type in place of ours; one of an upstream is left alone. */
+/** The error with Anthropic's type in place of ours; an upstream's error stays unchanged. */
 function ofMessages(error: AnyError): object {
   const { code } = error;
   return isErrorCode(code) ? { ...error, type: typeOfMessages(code) } : error;

@@ -44,7 +44,7 @@ describe("a budget object that answers anything", () => {
     { weight: 1, arbitrary: fc.constant("failure") },
   );
 
-  /** What the object answers to a message: the same form every time, or the next of a list. */
+  /** The object's answers to a message: the same form every time, or the next of a list. */
   function answerTo(given: unknown, message: LeaseRequest | BudgetReport): unknown {
     const asked = "report" in message ? message : null;
     const { sequence } = asked?.report ?? (message as BudgetReport);

@@ -63,6 +63,40 @@ describe("a Cell's budgets", () => {
     });
   });
 
+  it("report what has ended and keep only what requests hold, before their process stops", async () => {
+    const { budgets, gateway } = world(true);
+    const [ended, running] = [requestOf("r1", { tenantTokens: 10_000 }), requestOf("r2", { tenantTokens: 10_000 })];
+    for (const request of [ended, running]) {
+      gateway.reserve(request);
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    gateway.settle(ended, { tokens: 7, nanoUsd: 3 });
+    await gateway.reportAll();
+    const read = () => budgets.core("tenant-1").read("tenant", ended.limits, Date.now());
+    expect(read()).toMatchObject({ account: { usedTokens: 7, usedNanoUsd: 3 }, reserved: { termTokens: 10 } });
+    gateway.settle(running, { tokens: 5, nanoUsd: 0 });
+    await Promise.all([gateway.reportAll(), gateway.reportAll()]);
+    expect(read()).toMatchObject({ account: { usedTokens: 12 }, reserved: { termTokens: 0 } });
+  });
+
+  it("are as they were when no budget object answers before a stop", async () => {
+    const { budgets, gateway } = world(true);
+    const request = requestOf("r1", { tenantTokens: 10_000 });
+    gateway.reserve(request);
+    await vi.advanceTimersByTimeAsync(0);
+    gateway.settle(request, { tokens: 7, nanoUsd: 0 });
+    budgets.reach = "silent";
+    const reporting = gateway.reportAll();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await reporting;
+    budgets.reach = "up";
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(budgets.core("tenant-1").read("tenant", request.limits, Date.now())).toMatchObject({
+      account: { usedTokens: 7 },
+      reserved: { termTokens: 0 },
+    });
+  });
+
   it("fetch tokens while a request still waits for its slot", async () => {
     const { budgets, verdicts, gateway } = world(true);
     const request = requestOf("r1", CAPS, 60);

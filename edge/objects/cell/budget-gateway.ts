@@ -1,19 +1,20 @@
 /**
- * The Cell's budgets: one CellBudget per tenant that is active or was a short time ago, and the calls that these
- * request (docs/rules/budgets.md#leases). CellBudget and the TenantBudgetObject object decide what may be spent; this
- * file carries their messages, keeps deadlines and timers, and applies the rule for an unreachable object
- * (docs/rules/budgets.md#unreachable). Invariant: after every call into a CellBudget its effects are run, its faults
- * are reported and its timer is set anew. The gateway returns the decisions, and never calls admission.
+ * The Cell's budgets: one CellBudget per tenant that is active or was a short time ago, and the calls that these request
+ * (docs/rules/budgets.md#leases). CellBudget and the TenantBudgetObject object decide what may be spent; this file carries
+ * their messages, keeps deadlines and timers, and applies the rule for an unreachable object
+ * (docs/rules/budgets.md#unreachable). Invariant: after every call into a CellBudget its effects are run, its faults are
+ * reported and its timer is reset. The gateway returns the decisions, and never calls admission.
  *
- * The end users of a tenant have a CellBudget and an object of their own (docs/rules/budgets.md#end-users). A request with such a
- * budget draws from that of its tenant first, then from that of its end user; what the first one gave goes back when the second
- * one refuses.
+ * The end users of a tenant have a separate CellBudget and object (docs/rules/budgets.md#end-users). A request with such a
+ * budget draws from its tenant's budget first, then from its end user's; if the second refuses, the drawn amount returns to the
+ * first.
  */
 import { type Issue, issues } from "../../../shared/alerts.ts";
 import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from "../../domain/admission/budget-port.ts";
 import type { AdmissionRequest, BudgetRefusal } from "../../domain/admission/rpc.ts";
 import type { ActualUsage } from "../../domain/budget/amounts.ts";
 import { type BudgetLimits, endUsersOf, isCapped, isEndUser } from "../../domain/budget/limits.ts";
+import type { BudgetReport } from "../../domain/budget/messages/rpc.ts";
 import { isRated } from "../../domain/budget/rates.ts";
 import { CellBudget } from "../../domain/budget/spender/cell-budget.ts";
 import type { LeaseHolder } from "../../domain/budget/spender/lease-reports.ts";
@@ -56,7 +57,7 @@ interface TwoBudgets {
   readonly own: AdmissionRequest;
 }
 
-/** What a refusal by the budget of an end user is called, which is that of a key of its object. */
+/** The name of a refusal by the budget of an end user, which is a key's budget in its object. */
 const END_USER_CODES: Partial<Record<BudgetRefusal["code"], BudgetRefusal["code"]>> = {
   key_budget_exhausted: "end_user_budget_exhausted",
   key_budget_check_failed: "budget_check_failed",
@@ -134,11 +135,22 @@ export class BudgetGateway implements BudgetPort {
   }
 
   /**
-   * Tells the budget object of limits that have changed, so that alerts are judged though no request comes. When it does not
-   * answer, the next message about a request brings the limits.
+   * Reports changed limits to the budget object, so that alerts are judged even if no request comes. If it does not answer, the
+   * next message about a request brings the limits.
    */
   async limitsChanged(limits: BudgetLimits): Promise<void> {
     await this.#call(limits.tenant.id, async (object) => await object.limitsChanged(limits));
+  }
+
+  /** Returns every lease that no request draws from, and reports what has ended, to every budget object that answers. */
+  async reportAll(): Promise<void> {
+    const nowMs = this.#options.now();
+    await Promise.all(
+      [...this.#accounts.values()].map(async (account) => {
+        const report = account.budget.rest(nowMs);
+        if (report !== null) await this.#report(account, report, true);
+      }),
+    );
   }
 
   #with(
@@ -178,7 +190,7 @@ export class BudgetGateway implements BudgetPort {
     });
   }
 
-  /** What the verdict of one budget decides: of two, the tenant's comes first. */
+  /** The decision on the verdict of one budget: of two, the tenant's comes first. */
   #decided(account: Account, requestId: string, verdict: BudgetVerdict): readonly BudgetDecision[] {
     const two = this.#undecided.get(requestId);
     if (two === undefined) return [{ requestId, verdict }];
@@ -186,7 +198,7 @@ export class BudgetGateway implements BudgetPort {
     const isSecond = account.tenantId === own.limits.tenant.id;
     if (!isSecond && verdict.kind === "ok") return this.#with(own, (budget, nowMs) => budget.reserve(own, nowMs));
     this.#undecided.delete(requestId);
-    // What the other budget has given, or fetches, for the request goes back.
+    // The amount that the other budget has given, or fetches, for the request is returned.
     const released = verdict.kind === "ok" ? [] : this.withdraw(request);
     const tenantLevel = this.#accounts.get(request.limits.tenant.id)?.budget.level(request.limits, this.#options.now());
     return [...released, { requestId, verdict: isSecond ? withLevel(verdict, tenantLevel ?? null) : verdict }];
@@ -233,11 +245,7 @@ export class BudgetGateway implements BudgetPort {
           );
           break;
         case "report":
-          void this.#send(
-            account,
-            async (object) => await object.report(effect.report),
-            (answer, nowMs) => account.budget.reported(effect.report, answer, nowMs),
-          );
+          void this.#report(account, effect.report);
           break;
         default:
           effect satisfies never;
@@ -254,7 +262,7 @@ export class BudgetGateway implements BudgetPort {
     }
   }
 
-  /** What a budget's verdict means for the request. */
+  /** The consequence of a budget's verdict for the request. */
   #verdict({ limits }: Account, verdict: ReservationVerdict): BudgetVerdict {
     if (verdict.kind === "ok") return verdict;
     const code = (isEndUser(limits.key.id) && END_USER_CODES[verdict.code]) || verdict.code;
@@ -269,6 +277,14 @@ export class BudgetGateway implements BudgetPort {
     }
     const { retryAfterMs, level } = verdict.kind === "refused" ? verdict : { retryAfterMs: null, level: null };
     return { kind: "refused", refusal: { code, retryAfterMs, level } };
+  }
+
+  async #report(account: Account, report: BudgetReport, isLast = false): Promise<void> {
+    await this.#send(
+      account,
+      async (object) => await object.report(report, isLast),
+      (answer, nowMs) => account.budget.reported(report, answer, nowMs),
+    );
   }
 
   /** Sends a message, and takes the answer to it; null: none came in time. */
@@ -300,10 +316,7 @@ export class BudgetGateway implements BudgetPort {
     if (isCapped(tenant.term) || !(rate || isCapped(key.term))) raise(issues.budgetSettlementFailed("tenant", SILENT));
   }
 
-  /**
-   * Sets one timer per tenant, for the next time when there is something to do; an account without such a time is
-   * dropped.
-   */
+  /** Sets one timer per tenant, for the next time when there is work; an account without such a time is dropped. */
   #arm(account: Account): void {
     if (this.#accounts.get(account.tenantId) !== account) return;
     const wakeMs = account.budget.nextWakeMs();
@@ -325,7 +338,7 @@ export class BudgetGateway implements BudgetPort {
   }
 }
 
-/** The request as the budget of its end user sees it; null: there is none. */
+/** The request as the budget of its end user sees it; null if it has none. */
 function ofEndUser(request: AdmissionRequest): AdmissionRequest | null {
   const { endUserLimits = null } = request;
   return endUserLimits === null ? null : { ...request, limits: endUserLimits };

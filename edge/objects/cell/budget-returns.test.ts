@@ -16,7 +16,7 @@ const NEED = { bucketTokens: 30, termTokens: 40, nanoUsd: 500_000_000 };
 /** The estimate at which a request is billed when it is given up. */
 const ESTIMATE = { inputTokens: 10, outputTokens: 20, costUsd: 0.25 };
 const REQUEST: AdmissionRequest = { ...budgetRequestOf("r", LIMITS, NEED), estimate: ESTIMATE };
-/** What the request used in the end. */
+/** The final use of the request. */
 const SERVED: UsageRow = { ...zeroUsageRow("r", 0), status_code: 200, total_tokens: 35, cost_usd: 0.75 };
 
 const CHARGED = {

@@ -46,7 +46,7 @@ export function cellGauges({
   ];
 }
 
-/** What those of the cell's ledgers say that answer: one that does not must not hide the others, nor the cell itself. */
+/** The gauges of those ledgers of the cell that answer: a silent one must not hide the others, nor the cell itself. */
 export async function askLedgers<T>(
   ledgers: readonly LedgerApi[],
   ask: (ledger: LedgerApi) => Promise<T>,

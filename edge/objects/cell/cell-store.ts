@@ -1,8 +1,8 @@
 /**
- * What a Cell keeps on disk: recent revisions, the capacity override, the isolates that have requests, the rows of requests that
- * were given up, the number of its life and its last hour. It is written when configuration changes, when load starts
- * and stops, when the Cell starts, when requests are lost, and at intervals under load, but not for requests that end normally
- * (docs/rules/admission.md#what-the-cell-stores).
+ * The data that a Cell keeps on disk: recent revisions, the capacity override, the isolates that have requests, the rows of
+ * requests that were given up, the number of its life and its last hour. It is written when configuration changes, when load
+ * starts and stops, when the Cell starts, when requests are lost, and at intervals under load, but not for requests that end
+ * normally (docs/rules/admission.md#what-the-cell-stores).
  */
 import * as z from "zod";
 import { CAPACITY_REASONS } from "../../../shared/fields/model-fields.ts";
@@ -14,7 +14,10 @@ import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
 
 const busyMembersSchema = z.array(z.string());
-/** The first release did not write which isolates had requests. None has this name, so it is awaited in vain. */
+/**
+ * The first release did not record which isolates had requests. No isolate has this name, so waiting for it ends without a
+ * report.
+ */
 const UNNAMED: readonly string[] = [""];
 
 const loadSchema = { in_flight: z.number(), queued: z.number() };
@@ -129,7 +132,7 @@ export class CellStore implements HistoryDisk, GivenUpRowStore {
     this.#write("capacity", value === null ? null : String(value));
   }
 
-  /** The capacities that were found; those that cannot be read are found anew. */
+  /** The stored capacities; unreadable ones are found again. */
   get adaptive(): readonly KnownCapacity[] {
     const stored = adaptiveSchema.safeParse(JSON.parse(this.#read("adaptive") ?? "[]"));
     return stored.success ? stored.data : [];
@@ -140,7 +143,7 @@ export class CellStore implements HistoryDisk, GivenUpRowStore {
   }
 
   /**
-   * Counts a new life of this Cell: the number is larger than every one before, whatever the clocks show
+   * Counts a new life of this Cell: the number is larger than every earlier one, whatever the clocks show
    * (docs/rules/budgets.md#lives-of-a-cell). One row, written once.
    */
   nextLife(): number {

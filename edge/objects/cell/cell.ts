@@ -128,6 +128,10 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
     return this.#parts.scheduler.inFlightByModel();
   }
 
+  async reportBudgets(): Promise<void> {
+    await this.#parts.budget.reportAll();
+  }
+
   async metrics(): Promise<CellMetrics> {
     const { cell, ledgerShards } = this.#settings;
     const { counters, eventCounters, budget, scheduler, heartbeat } = this.#parts;

@@ -16,7 +16,7 @@ interface CompletedRowsOptions {
   readonly cell: string;
   readonly counters: RequestCounters;
   readonly writer: Pick<LedgerWriter, "write">;
-  /** Told of every row that is counted. */
+  /** Called with every row that is counted. */
   readonly heartbeat: Pick<Heartbeat, "counted">;
   readonly now: () => number;
 }
@@ -53,7 +53,7 @@ export class CompletedRows {
     await this.complete({ ...row, cell: this.#options.cell }, again, upstream);
   }
 
-  /** What was decided about a row holds when it comes again. */
+  /** A decision on a row holds when the row comes again. */
   #isBelow(requestId: string): boolean {
     if (this.#below.has(requestId)) return true;
     if (this.#above.has(requestId) || !this.#refusals.allow(this.#options.now())) return false;

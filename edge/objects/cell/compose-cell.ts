@@ -40,8 +40,7 @@ export type CellSettings = Pick<
 export type CellParts = ReturnType<typeof composeCell>;
 
 /**
- * Makes the parts of one life of a Cell from what earlier lives left on its disk. After a reset under load nothing is
- * granted at first.
+ * Creates the parts of one life of a Cell from the disk of earlier lives. After a reset under load nothing is granted at first.
  */
 export function composeCell(storage: DurableObjectStorage, settings: CellSettings, ports: CellPorts) {
   const { cell, ledgerShards } = settings;

@@ -1,4 +1,4 @@
-/** Requests that the budget of their end user binds besides that of their tenant (docs/rules/budgets.md#end-users). */
+/** Requests that are bound by the budget of their end user too (docs/rules/budgets.md#end-users). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { budgetGatewayOf, budgetRequestOf, needOf } from "../../../test/harness/edge/cell/budget-gateway.ts";

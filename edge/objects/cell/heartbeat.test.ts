@@ -29,7 +29,7 @@ function beating() {
       state.failures += 1;
     },
   });
-  /** Lets this many beats pass, and runs everything that follows at once from each. */
+  /** Lets this many beats pass, and runs all immediate effects of each. */
   const beats = async (count: number) => {
     for (let beat = 0; beat < count; beat += 1) {
       waiting.shift()?.();

@@ -12,10 +12,10 @@ import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
  */
 const SAMPLES_PER_REPORT = 5;
 
-/** Counts wait for a scrape for this many samples, two minutes: scrapes are more frequent, or there are none. */
+/** Counts wait for a scrape for this many samples, two minutes: scrapes are more frequent, or nobody scrapes. */
 const SAMPLES_FOR_SCRAPE = 60;
 
-/** What the heartbeat calls. `save` and `rest` may throw, `report` may reject: no failure stops the heartbeat. */
+/** The methods that the heartbeat calls. `save` and `rest` may throw, `report` may reject: no failure stops the heartbeat. */
 interface HeartbeatParts {
   readonly later: (delayMs: number, run: () => void) => void;
   readonly sample: () => void;

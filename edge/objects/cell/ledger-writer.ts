@@ -13,7 +13,7 @@ class LedgerWriterFull extends Error {
   override readonly name = "LedgerWriterFull";
 }
 
-/** Tells whoever handed a row in that a row of its request is durable: false, when it is another one. */
+/** Tells the caller that handed a row in that a row of its request is durable; false if it is another row. */
 type Told = (isNew: boolean) => void;
 
 interface Shard {
@@ -63,7 +63,7 @@ export class LedgerWriter {
 
   async #send(shard: Shard, { sequence, orphan, rows }: OutgoingBatch<Told>): Promise<void> {
     const { number, commit } = shard;
-    // the last row of a request is of its end, an earlier one of its loss
+    // the last row of a request is from its end, an earlier one from its loss
     const last = new Map(rows.map((entry) => [entry.row.request_id, entry]));
     const sent = rows.filter((entry) => last.get(entry.row.request_id) === entry).map(({ row }) => row);
     const batch = { cell: this.#cell, epoch: `${this.#epoch}/${number}`, sequence, orphan, rows: sent };

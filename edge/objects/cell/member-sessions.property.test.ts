@@ -55,7 +55,7 @@ const LISTED_WITHOUT_ANSWER: Step[] = [
 class Isolate {
   readonly stage = new MembersHarness(2);
   readonly table = new MemberTable();
-  /** What the code of each request knows. */
+  /** The knowledge of each request's code. */
   readonly requests = new Map<string, "asks" | "waits" | "runs" | "ended" | "dead">();
   longestOutageMs = 0;
   #outageMs = 0;
@@ -92,7 +92,7 @@ class Isolate {
     }
     this.table.applyAnswer(answer, message.departures);
     if (again !== null) this.table.applyAnswer(again, message.departures);
-    // Requests of which the Cell did not know are returned at once.
+    // Requests that the Cell did not know are returned at once.
     if (this.table.isUrgent) this.exchange("well");
   }
 

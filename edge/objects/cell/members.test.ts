@@ -1,6 +1,6 @@
 /**
- * The sessions of an isolate with its Cell, with the real admission: what each exchange decides and reports, and what becomes of
- * the requests of an isolate whose only session ends.
+ * The sessions of an isolate with its Cell, with the real admission: the decisions and reports of each exchange, and the
+ * requests of an isolate whose only session ends.
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";

@@ -1,7 +1,7 @@
 /**
  * The isolates of a Cell, and their sessions (docs/rules/admission.md#membership). A member's requests belong to it and to no
- * session: a session only carries messages. When the last one has ended, in whatever way, the member has a grace to open another
- * one; then its requests are given up. Admission decides each request in its order, each row is handled like every row, and the
+ * session: a session only carries messages. When the last one has ended, in any way, the member has a grace period to open
+ * another one; then its requests are given up. Admission decides requests in order, each row is handled like every row, and the
  * isolate gets a report of both.
  */
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
@@ -24,12 +24,14 @@ import type { Silence } from "../object-ports.ts";
 /** The report that a row is stored waits this long for other reports, or for an answer that carries it. */
 const NEWS_MS = 50;
 /**
- * A member without a session has so many intervals of the Cell's timer to open one. Several, because one that passes while this
- * process stands still says nothing.
+ * A member without a session has this many intervals of the Cell's timer to open one. There are several, because an interval in
+ * which this process is paused proves nothing.
  */
 const GRACE_INTERVALS = 4;
 const GRACE_INTERVAL_MS = 500;
-/** The rows of an isolate that is gone without a broken session wait for it so long, ms: its clients have given up long before. */
+/**
+ * How long the rows of an isolate that is gone without a broken session wait for it, ms: its clients have given up long before.
+ */
 const SILENT_ROWS_WAIT_MS = 300_000;
 
 interface MembersOptions {
@@ -59,7 +61,7 @@ interface KnownMember {
   /** Null: its last one has ended, and it is in its grace, or was given up. */
   session: MemberSession | null;
   report: Report;
-  /** Requests of its session that are not known here: those that it runs are to be handed in, and those that wait ask again. */
+  /** Requests of its session that are unknown here: it must hand in the running ones, and the waiting ones ask again. */
   owed: Set<string>;
 }
 
@@ -81,9 +83,9 @@ export class Members {
   }
 
   /**
-   * Opens a session with its first exchange, and ends the member's earlier one. What the member tells of its requests ends its grace,
-   * and those that it does not name are gone. Answers that an earlier session may have lost are given again. Throws when the member
-   * has been heard with a newer message: it has taken this one to be lost.
+   * Opens a session with its first exchange, and ends the member's earlier one. This ends the grace period; requests that the
+   * member does not name are gone. Answers that an earlier session may have lost are sent again. Throws if a newer message of
+   * the member has arrived: the member has given this one up as lost.
    */
   open(
     { member: id, leaseMs, waiting, running, others }: SessionOpening,
@@ -110,7 +112,7 @@ export class Members {
       const named = new Set([...waiting, ...running, ...others]);
       for (const { request } of admission.liveOf(id))
         if (!named.has(request.requestId)) admission.giveUp(request.requestId);
-      // These are told again. Of the others an earlier session has told nothing.
+      // These are sent again. An earlier session has sent nothing of the others.
       const told = new Set(waiting);
       member.report.decided = member.report.decided.filter(([requestId]) => !told.has(requestId));
       // Before those that wait, or they would get the slots of these.
@@ -129,7 +131,7 @@ export class Members {
     }
   }
 
-  /** Handles one exchange. Ends come first: what they give back is free for the requests. Throws when the session is over. */
+  /** Handles one exchange. Ends come first: what they return is free for the requests. Throws when the session is over. */
   exchange(session: MemberSession, message: ExchangeMessage): ExchangeAnswer {
     const { admission, record, failed, isBack } = this.#options;
     const { member } = session;
@@ -156,7 +158,7 @@ export class Members {
         if (answer !== null) member.report.decided.push(decidedOn(request, answer));
       } catch (error) {
         failed(error);
-        // Without an answer it would wait for ever; asked for in vain twice, it is refused.
+        // Without an answer it would wait forever; after two asks without success it is refused.
         member.report.decided.push([request.requestId, { verdict: "stale", items: [] }]);
       }
     }
@@ -199,7 +201,7 @@ export class Members {
     if (silence.heard(id, leaseMs)) admission.heardAgain(id);
   }
 
-  /** Whether nothing is heard of the isolate. */
+  /** Whether the isolate is silent. */
   isQuiet(id: string): boolean {
     return this.#known.get(id)?.session === null || this.#options.silence.isQuiet(id);
   }
@@ -229,7 +231,10 @@ export class Members {
     notify(member);
   }
 
-  /** `said`: what was its newest message when the grace began. A later one has ended it, also when it was forgotten meanwhile. */
+  /**
+   * `said`: its newest message when the grace period started. A later message has ended the period, even if it was forgotten
+   * meanwhile.
+   */
   #passGrace(member: KnownMember, said: number, intervals: number): void {
     this.#options.later(GRACE_INTERVAL_MS, () => {
       if (member.said !== said || this.#known.get(member.id) !== member) return;
@@ -282,7 +287,7 @@ function hasNews({ report }: KnownMember): boolean {
   return Object.values(report).some(({ length }) => length > 0);
 }
 
-/** Lets the session carry what there is to report. */
+/** Lets the session send pending reports. */
 function notify(member: KnownMember): void {
   if (hasNews(member)) member.session?.notify?.();
 }

@@ -1,4 +1,4 @@
-/** What a Cell grants after a reset, before the isolates are back that had requests. */
+/** The grants of a Cell after a reset, before the isolates with requests are back. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { endOf, MembersHarness, requestOf } from "../../../test/harness/edge/cell/members-harness.ts";
 

@@ -3,7 +3,10 @@
  * and what waits keeps its order (docs/rules/admission.md#reset).
  */
 
-/** An isolate may be gone too. So long it keeps what it holds without a session (members.ts), and so long others wait for it. */
+/**
+ * An isolate may be gone too. It keeps what it holds without a session for this long (members.ts), and others wait for it this
+ * long.
+ */
 const RETURN_MAX_MS = 2_000;
 
 interface ReturnHoldOptions {

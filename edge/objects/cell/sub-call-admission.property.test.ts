@@ -1,7 +1,6 @@
 /**
- * Sub-calls in a Cell (docs/rules/settlement-and-rows.md#sub-calls): the requests of a history with sub-calls have the
- * slots, places and grants that they have without them, and every sub-call is charged once, whichever lives of the Cell
- * knew it.
+ * Sub-calls in a Cell (docs/rules/settlement-and-rows.md#sub-calls): the requests of a history with sub-calls have the slots,
+ * places and grants that they have without them, and every sub-call is charged once, no matter which lives of the Cell knew it.
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
@@ -39,7 +38,7 @@ const history = fc.array(fc.oneof(fc.record({ request: requestStep }), fc.record
   maxLength: 60,
 });
 
-/** A request of one of three tenants with a cap each, for one of two models with a cap each. */
+/** A request of one of three capped tenants, for one of two capped models. */
 function requestOf(id: string, tenant: number, model: number) {
   const known = admissionRequestOf(id, `t${tenant}`);
   return {
@@ -85,7 +84,7 @@ class Requests {
     else admission.comeBack({ ...known.request, waitedMs: 0 }, "isolate");
   }
 
-  /** What the requests see, and what an operator sees of the slots. */
+  /** The requests' results, and an operator's view of the slots. */
   seen(): unknown {
     const { scheduler, nowMs } = this.harness;
     return [this.#requests.map(({ decision, state }) => ({ decision, state })), scheduler.snapshot(nowMs)];
@@ -129,7 +128,7 @@ it("leaves slots, places, scores and grants of all requests as they are without 
   );
 });
 
-/** What the sub-call used in the end: more than the estimate at which it is settled when it is lost. */
+/** The final use of the sub-call: more than the estimate at which it is settled if it is lost. */
 const ROW: UsageRow = {
   ...zeroUsageRow("s", 0),
   status_code: 200,

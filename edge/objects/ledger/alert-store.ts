@@ -1,7 +1,7 @@
 /**
- * The disk of a Ledger's alerts: one row per alert that waits or whose id is remembered, and two counters. The order is
- * the sequence number. What was reported is known by the highest reported number; an alert that became part of another
- * has an empty event.
+ * The disk of a Ledger's alerts: one row per alert that waits or whose id is remembered, and two counters. The order is the
+ * sequence number. The highest reported number shows which alerts were reported; an alert that became part of another has an
+ * empty event.
  */
 import { alertEventSchema } from "../../../shared/alerts.ts";
 import type { AlertEffect, AlertIndex } from "../../domain/ledger/alert-log.ts";
@@ -36,7 +36,7 @@ export class AlertStore {
         .map((row) => ({ sequence: row.sequence, event: alertEventSchema.parse(JSON.parse(row.event)) })),
       rememberedIds: rows.filter((row) => !waits(row)).map((row) => row.id),
       nextSequence: last + 1,
-      // what was offered before the restart is not known any more
+      // offers made before the restart are no longer known
       offeredThrough: last,
       dropped: state.dropped,
     };

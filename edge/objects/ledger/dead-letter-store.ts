@@ -1,7 +1,7 @@
 /**
- * The disk of dead letters: the rows that the analytics store refused for their content, oldest first, and the plan of
- * the segment that is being halved. Both are small, and nothing is written here while the store accepts what it gets. A
- * request has at most one row here. Which rows must make room is decided elsewhere (edge/domain/ledger/send-plan.ts).
+ * The disk of dead letters: the rows that the analytics store refused for their content, oldest first, and the plan of the
+ * segment that is being halved. Both are small, and nothing is written here while the store accepts its rows. A request has at
+ * most one row here. Which rows must make room is decided elsewhere (edge/domain/ledger/send-plan.ts).
  */
 import type { SendPlan } from "../../domain/ledger/send-plan.ts";
 
@@ -12,7 +12,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS send_plan (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL);
 `;
 
-/** A row that the store refused: its line of JSON, as it is in the log. */
+/** A row that the store refused: its line of JSON, as in the log. */
 export interface RefusedRow {
   readonly requestId: string;
   readonly line: string;

@@ -1,6 +1,6 @@
 /**
- * Tables of the Ledger's disk, and the migrations from earlier schema versions. The key of a commit is its segment
- * times SEGMENT_SPAN plus its position in the segment, so that no index and no counter has to be written besides.
+ * Tables of the Ledger's disk, and the migrations from earlier schema versions. The key of a commit is its segment times
+ * SEGMENT_SPAN plus its position in the segment, so no index and no counter needs an additional write.
  */
 
 const VERSION = 3;
@@ -19,7 +19,7 @@ export const LEDGER_SCHEMA = `
   INSERT INTO meta (name, value) VALUES ('schema', '${VERSION}') ON CONFLICT (name) DO NOTHING;
 `;
 
-/** The commits of a segment followed one another, so that only their keys have to be read: a backlog may be large. */
+/** The commits of a segment were consecutive, so only their keys must be read: a backlog may be large. */
 const FROM_1 = `
   ALTER TABLE commits RENAME TO commits_1;
   ${LEDGER_SCHEMA}

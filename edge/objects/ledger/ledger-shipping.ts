@@ -1,9 +1,8 @@
 /**
- * Sends what a Ledger holds to the analytics store: sealed segments of rows, and spans. Every insert carries a token
- * that stands for the same rows at every attempt. A segment that the store refuses for its content is halved until the
- * refused rows stand alone, so that they hold up nothing else; the refused rows are returned, refused spans are
- * dropped. This class never deletes a row: the Ledger does, once every row of the segment is in the store or among the
- * dead letters.
+ * Sends the contents of a Ledger to the analytics store: sealed segments of rows, and spans. Every insert carries a token that
+ * means the same rows at every attempt. A segment that the store refuses for its content is halved until the refused rows are
+ * isolated, so that they hold up nothing else; the refused rows are returned, refused spans are dropped. This class never
+ * deletes a row: the Ledger does, once every row of the segment is in the store or among the dead letters.
  */
 import { rootCause } from "../../../shared/text/root-cause.ts";
 import { type AnalyticsStore, RowsRefused, StoreFailure } from "../../domain/ledger/analytics-store.ts";
@@ -33,7 +32,7 @@ interface LedgerShippingOptions {
   readonly log: Log;
 }
 
-/** The rows of a segment that the store refused, and how many of the oldest dead letters have to make room for them. */
+/** The rows of a segment that the store refused, and how many of the oldest dead letters must make room for them. */
 export interface RefusedRows {
   readonly rows: readonly RefusedRow[];
   readonly displaced: number;
@@ -53,9 +52,9 @@ export class LedgerShipping {
   }
 
   /**
-   * Resolves when the store has every row of a sealed segment, or refused it; resolves with null when the turn's
-   * inserts are used up, and goes on from there the next time. Throws StoreFailure, also when the store takes no row of
-   * the segment and there is no room to keep all of them as dead letters.
+   * Resolves when the store has every row of a sealed segment, or refused it; resolves with null when the turn's inserts are
+   * used up, and continues from there the next time. Throws StoreFailure, also when the store takes no row of the segment and
+   * there is no room to keep all of them as dead letters.
    */
   async segment(segment: number, turn: { inserts: number }): Promise<RefusedRows | null> {
     const { store, deadLetters } = this.#options;

@@ -1,14 +1,13 @@
 /**
- * The Ledger's disk: commits, the applied sequences, a few counters. This platform bills rows written, indexes and
- * deletions included. Therefore a group commit is one row: its key names its segment, and it carries the sequence of
- * its batch; a shipped segment is one row too. Opens at a stored schema version and rebuilds the log's index from what
- * it finds.
+ * The Ledger's disk: commits, the applied sequences, a few counters. This platform bills rows written, indexes and deletions
+ * included. Therefore a group commit is one row: its key names its segment, and it carries the sequence of its batch; a shipped
+ * segment is one row too. Opens at a stored schema version and rebuilds the log's index from its rows.
  */
 import { readCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
 import type { LogEffect, LogIndex, LogLine } from "../../domain/ledger/ledger-log.ts";
 import { LEDGER_SCHEMA, migrateLedger, SEGMENT_SPAN } from "./ledger-schema.ts";
 
-/** A commit as it is sent: lines of JSON, and whether the store has to be checked for them first. */
+/** A commit in its sent form: lines of JSON, and whether the store must be checked for them first. */
 interface StoredCommit {
   readonly orphan: boolean;
   readonly lines: readonly string[];
@@ -25,7 +24,7 @@ const KEEP_APPLIED = `
 
 export class LedgerStore {
   readonly #storage: DurableObjectStorage;
-  /** The largest key that a commit ever had in the log as it is now. */
+  /** The largest key that a commit ever had in the current log. */
   #lastId: number;
 
   constructor(storage: DurableObjectStorage) {
@@ -97,7 +96,7 @@ export class LedgerStore {
       .map((entry) => ({ orphan: entry.orphan === 1, lines: entry.lines.split("\n") }));
   }
 
-  /** The first row of a segment; null: it has none. */
+  /** The first row of a segment; null if it has none. */
   firstLineOf(segment: number): string | null {
     const [first] = this.#storage.sql
       .exec<{ lines: string }>(
@@ -113,7 +112,7 @@ export class LedgerStore {
     this.#storage.sql.exec("INSERT OR REPLACE INTO shipped (segment, at) VALUES (?, ?)", segment, nowMs);
   }
 
-  /** Removes what was shipped, and sources that sent nothing, before the given time. True when commits were removed. */
+  /** Removes shipped segments, and sources that sent nothing, before the given time. True when commits were removed. */
   prune(beforeMs: number): boolean {
     const { sql } = this.#storage;
     const old = sql.exec<{ segment: number }>("SELECT segment FROM shipped WHERE at < ?", beforeMs).toArray();

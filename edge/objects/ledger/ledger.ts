@@ -71,7 +71,7 @@ export class LedgerObject extends DurableObject<Bindings> {
   #orphans: Set<string>;
   /** Requests whose rows had no room lately: a row that comes again is not counted again. */
   readonly #withoutRoom = new RecentIds();
-  /** What was answered to the last batch of each source, when its log held rows of it: the answer may not have arrived. */
+  /** The answer to the last batch of each source, if its log held rows of it: the answer may not have arrived. */
   readonly #answered = new Map<string, { readonly sequence: number; readonly held: readonly string[] }>();
   /** Counts the rows that Workers have handed in themselves, until their Cell takes the counts. */
   #untaken = new RequestCounters();
@@ -151,8 +151,8 @@ export class LedgerObject extends DurableObject<Bindings> {
   }
 
   /**
-   * What waits, how many rows were ever dropped because the Ledger was full or out of reach, and the dead letters, which the
-   * store refuses.
+   * The waiting rows, the number of rows ever dropped because the Ledger was full or out of reach, and the dead letters, which
+   * the store refuses.
    */
   async status(): Promise<LedgerStatus> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
@@ -181,7 +181,7 @@ export class LedgerObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Forgets what the control service has, and returns the next alerts. An acknowledgement of another storage's numbers
+   * Forgets the alerts that the control service has, and returns the next ones. An acknowledgement of another storage's numbers
    * is ignored.
    */
   async alerts(ack: AlertAck | null): Promise<AlertBatch> {
@@ -220,7 +220,7 @@ export class LedgerObject extends DurableObject<Bindings> {
     return [...fresh.values()];
   }
 
-  /** Takes the step of these rows, and remembers which of them may come again. `lines`: those of the rows, in their order. */
+  /** Takes the step of these rows, and remembers which of them may come again. `lines`: their lines, in order. */
   #takeRows(rows: readonly UsageRow[], lines: readonly LogLine[], orphan: boolean, step: LogStep): void {
     this.#take(step);
     const kept = new Set(step.effects.flatMap((effect) => (effect.type === "commit" ? effect.lines : [])));
@@ -258,7 +258,7 @@ export class LedgerObject extends DurableObject<Bindings> {
     if (refused.rows.length > 0) this.#own.raise(issues.usageRowsRefused(this.#deadLetters.sizes.length));
   }
 
-  /** Puts dead letters of a while ago into the log again, to be checked and sent; false when there are none. */
+  /** Puts older dead letters into the log again, to be checked and sent; false if there are none. */
   #takeBack(): boolean {
     return this.ctx.storage.transactionSync(() => {
       const rows = this.#deadLetters.release(this.#ports.now() - DEAD_LETTER_RETRY_MS);
@@ -319,8 +319,8 @@ export class LedgerObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Sets the next alarm. While rows fail, everything else waits for their next attempt; otherwise the alarm is for what
-   * is due first.
+   * Sets the next alarm. While rows fail, everything else waits for their next attempt; otherwise the alarm is for the work
+   * that is due first.
    */
   async #rearm(): Promise<void> {
     if (this.#failures > 0) return await this.#arm(shippingBackoffMs(this.#failures));

@@ -67,7 +67,7 @@ export class SpanStore {
     return { name: `${first.id}-${last.id}`, through: last.id, lines };
   }
 
-  /** Deletes what the analytics store has. */
+  /** Deletes spans that the analytics store has. */
   sent(part: SpanBatch): void {
     const { sql } = this.#storage;
     const rows = this.#sealed().filter((row) => row.id <= part.through);

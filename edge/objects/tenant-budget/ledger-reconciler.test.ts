@@ -195,7 +195,7 @@ describe("the check of end users", () => {
     const first = await used(limitsOf("ann", 1));
     tokens = 50_000;
     const again = { first, restored: await used(limitsOf("ann", 3)), later: await used(limitsOf("ann", 3)) };
-    // A Cell that has not heard of the change yet.
+    // A Cell that does not know of the change yet.
     const older = await used(limitsOf("ann", 2));
     expect({ ...again, older, leftOutMs }).toEqual({
       first: { isFresh: false, used: 10 },

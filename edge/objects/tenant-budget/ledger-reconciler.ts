@@ -1,7 +1,7 @@
 /**
  * Compares the counters of a budget object with the ledger (docs/rules/budgets.md#check-against-the-ledger). A caller waits a
- * short time for the first check of a counter in its period, never for a store that is down; then the check goes on without the
- * caller and is tried again later. The wait is measured by MonotonicClock, so that a clock that is set makes no caller wait longer.
+ * short time for the first check of a counter in its period, never for a store that is down; then the check continues without
+ * the caller and is retried later. The wait is measured by MonotonicClock, so setting the clock makes no caller wait longer.
  */
 import { sleep } from "../../../shared/time/sleep.ts";
 import type { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
@@ -19,19 +19,19 @@ const AT_ONCE = 8;
 /** Of more counters the oldest check of an end user is forgotten, and made again. */
 const CHECKS_MAX = 10_000;
 /**
- * Rows that ended within this time are left out: a live cell reports what they used within ten seconds
+ * Rows that ended within this time are left out: a live cell reports their use within ten seconds
  * (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
  */
 const CELLS_REPORT_MS = 20_000;
 /**
- * A counter without a cap has no leases, so nothing tells when a Cell died before it reported: what is read of it is checked
- * anew after this long.
+ * A counter without a cap has no leases, so nothing shows that a Cell died before it reported: a counter that is read is
+ * checked again after this long.
  */
 const UNCAPPED_STALE_MS = 20_000;
 
 type LedgerReconcilerPorts = Pick<TenantBudgetPorts, "now" | "monthOf" | "monthBounds" | "ledgerSum">;
 
-/** Times are those of the check's MonotonicClock. */
+/** Times are by the check's MonotonicClock. */
 interface Check {
   readonly tag: string;
   /** Whether the counter had a cap. */
@@ -47,7 +47,7 @@ interface Check {
 export class LedgerReconciler {
   readonly #core: TenantBudgetAuthority;
   readonly #ports: LedgerReconcilerPorts;
-  /** Called when a check has changed what the object has to store or to send, whoever still waits for it. */
+  /** Called when a check has changed data that the object must store or send, even if nobody waits for the check any more. */
   readonly #changed: () => void;
   readonly #checks = new Map<string, Check>();
   readonly #time = new MonotonicClock();
@@ -65,14 +65,14 @@ export class LedgerReconciler {
     return this.#bound(limits, nowMs).every((whose) => this.#inPeriod(whose, limits, nowMs)?.answered === true);
   }
 
-  /** Waits for the first check of every counter that has caps, until {@link WAIT_MS} after it began. */
+  /** Waits for the first check of every counter that has caps, until {@link WAIT_MS} after its start. */
   async beforeDeciding(limits: BudgetLimits): Promise<void> {
     await this.#awaitChecks(this.#bound(limits, this.#ports.now()).map((whose) => this.#start(whose, limits)));
   }
 
   /**
-   * Does the same for one counter that is read: it is kept without caps too (docs/rules/budgets.md#term-budgets), except that of an
-   * end user.
+   * Does the same for one counter that is read. Counters are kept without caps too (docs/rules/budgets.md#term-budgets), except
+   * those of end users.
    */
   async beforeReading(whose: BudgetOwner, limits: BudgetLimits): Promise<void> {
     if (isEndUser(limits[whose].id)) await this.beforeDeciding(limits);
@@ -114,8 +114,8 @@ export class LedgerReconciler {
   }
 
   /**
-   * Clients can name any number of end users, so each is checked once for each revision of its limits: while they stay the same,
-   * the object counts all that is used, and what was counted is on its disk, but for the last few seconds before a crash.
+   * Clients can name any number of end users, so each is checked once for each revision of its limits: while they stay the
+   * same, the object counts all use, and its counts are on its disk, except for the last few seconds before a crash.
    */
   #bound(limits: BudgetLimits, nowMs: number): readonly BudgetOwner[] {
     return OWNERS.filter((whose) => {
@@ -152,7 +152,7 @@ export class LedgerReconciler {
   }
 
   /**
-   * No Cell has anything to report of an end user of whom nothing is kept here, so nothing is left out then. Of many end users,
+   * If nothing is kept of an end user here, no Cell has anything to report of it, so nothing is left out. Of many end users,
    * those beyond a few at a time are checked later, like those for whom the ledger did not answer.
    */
   #beginOfEndUser(limits: BudgetLimits): Check {
@@ -167,7 +167,7 @@ export class LedgerReconciler {
 
   #keep(whose: BudgetOwner, limits: BudgetLimits, check: Check): Check {
     const id = this.#id(whose, limits);
-    // In the order in which they began.
+    // In the order in which they started.
     this.#checks.delete(id);
     this.#checks.set(id, check);
     for (const oldest of this.#checks.keys()) {
@@ -189,7 +189,7 @@ export class LedgerReconciler {
         this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
         // A newer one may be under way.
         for (const one of [check, this.#inPeriod(whose, limits, nowMs) ?? check]) one.answered = true;
-        // What its object keeps shows that it was checked.
+        // The object's stored state shows that it was checked.
         if (isEndUser(id)) this.#checks.delete(this.#id(whose, limits));
         this.#changed();
         return true;

@@ -40,7 +40,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   readonly #core: TenantBudgetAuthority;
   readonly #check: LedgerReconciler;
   #alarmAtMs: number | null = null;
-  /** The Cell that was heard last: the Ledger beside it gets the alerts. */
+  /** The Cell that reported last: the Ledger beside it gets the alerts. */
   #lastCell: string | null = null;
   #alertsFromMs = 0;
 
@@ -68,9 +68,10 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     return answer;
   }
 
-  async report(report: BudgetReport): Promise<ReportAnswer> {
+  async report(report: BudgetReport, isLast = false): Promise<ReportAnswer> {
     this.#lastCell = report.cell;
     const answer = this.#core.report(report, this.#ports.now());
+    if (isLast) this.#checkpoint();
     await this.#arm();
     return answer;
   }
@@ -138,7 +139,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     }
   }
 
-  /** Never rejects: what did not arrive is sent again under the same id. */
+  /** Never rejects: lost alerts are sent again under the same id. */
   async #deliverAlerts(): Promise<void> {
     const alerts = this.#core.undelivered;
     if (alerts.length === 0) return;
@@ -156,7 +157,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   async #settleDeadCells(): Promise<void> {
     this.#core.tick(this.#ports.now());
     const waiting = this.#core.countersAwaitingLedger(this.#ports.now());
-    // What the ledger does not have yet would come back as if it had not been used.
+    // Use that the ledger does not have yet would return as unused.
     if (waiting.length === 0 || !(await this.#hasRowsOfDeadCells())) return;
     const unanswered = await this.#check.recheckAfterDeath(waiting);
     if (unanswered !== null) this.#core.ledgerSettled(unanswered);

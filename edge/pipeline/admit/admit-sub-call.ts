@@ -1,7 +1,7 @@
 /**
- * The permit of a sub-call (docs/rules/settlement-and-rows.md#sub-calls). It is no slot: it waits for nothing, no gate
- * refuses it, nothing is reserved for it and nobody else waits because of it. It makes the Cell an owner of the call's
- * row: what the call used is charged once, at its end, even if that makes a debt, and even if its Worker dies.
+ * The permit of a sub-call (docs/rules/settlement-and-rows.md#sub-calls). It is not a slot: it never waits, no gate refuses it,
+ * nothing is reserved for it and nobody else waits because of it. It makes the Cell an owner of the call's row: the use of the
+ * call is charged once, at its end, even if that creates a debt, and even if its Worker dies.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
@@ -12,7 +12,7 @@ import { usageRowOf } from "../call/report/usage-row.ts";
 import { type AdmittedRequest, admissionMessage } from "./admit.ts";
 
 /**
- * The sub-call with its permit. `requests`: how many of the requests of a minute it takes at its end. Throws the failure of 503
+ * The sub-call with its permit. `requests`: how many requests per minute it counts as when it ends. Throws the failure of 503
  * `scheduler_unavailable`.
  */
 export async function admitSubCall(call: Call, request: Prepared, requests = 0): Promise<AdmittedRequest> {
@@ -25,7 +25,7 @@ export async function admitSubCall(call: Call, request: Prepared, requests = 0):
     permit.whenLost?.(() => call.interruption.interrupt(new GatewayError("scheduler_unavailable")));
     return { ...request, message, permit, admission: "boon" };
   } catch (error) {
-    // The Cell may have the sub-call all the same.
+    // The Cell may have the sub-call nevertheless.
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
   }
 }

@@ -1,9 +1,10 @@
 /**
  * Step 6: a slot by fairshare, then tokens and money, by the decision of the Cell (docs/rules/admission.md#membership,
- * docs/rules/freshness.md#revisions, docs/rules/budgets.md#leases). The answer comes at once; a request that has to
- * wait waits on its permit, and gives it up when its client leaves. An admission request that the Cell calls stale is
- * built again, and refused if it is stale for the same change. One that waited keeps its place meanwhile, and is refused when the new records refuse it
- * (docs/rules/admission.md#judged-again). A refused request holds nothing, and its row is handed in through the permit.
+ * docs/rules/freshness.md#revisions, docs/rules/budgets.md#leases). The answer comes at once; a request that must wait waits on
+ * its permit, and gives it up when its client leaves. An admission request that the Cell calls stale is built again, and
+ * refused if it is stale for the same change. One that waited keeps its place meanwhile, and is refused when the new records
+ * refuse it (docs/rules/admission.md#judged-again). A refused request holds nothing, and its row is handed in through the
+ * permit.
  */
 import { servedUntilMs } from "../../../shared/access/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -25,7 +26,7 @@ import { withSpan } from "../call/report/spans.ts";
 import { usageRowOf } from "../call/report/usage-row.ts";
 import { refusalError } from "../reply/rate-limit.ts";
 
-/** After step 6: a request with a slot, which has to be settled exactly once. */
+/** After step 6: a request with a slot, which must be settled exactly once. */
 export interface AdmittedRequest extends Prepared {
   /** The admission request with which the Cell admitted it. */
   readonly message: AdmissionRequest;
@@ -35,9 +36,9 @@ export interface AdmittedRequest extends Prepared {
 }
 
 /**
- * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of
- * 503, or AlreadySettled with the budgets' 400, 429, 403 or 503, or when the client leaves. `before`: it moves to another model;
- * what it has comes back first, and its row is left to the caller in any case.
+ * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of 503, or
+ * AlreadySettled with the budgets' 400, 429, 403 or 503, or when the client leaves. `before`: it moves to another model; it
+ * returns what it holds first, and the caller always handles its row.
  */
 export async function admit(
   call: Call,
@@ -64,7 +65,7 @@ class SlotSeeker {
   readonly #reload: Reload;
   /** As its records were read last. */
   #request: Prepared;
-  /** What the Cell has for it: a place, from the first answer on. */
+  /** Its holding at the Cell: a place, from the first answer on. */
   #permit: Permit | null;
   /** Since when it waits, epoch ms; null: it does not. */
   #sinceMs: number | null;
@@ -110,8 +111,8 @@ class SlotSeeker {
   }
 
   /**
-   * Sends the admission request, and awaits the answer even when the client leaves. Without an answer the Cell may have the request:
-   * its row gives back whatever the Cell grants it, even later.
+   * Sends the admission request, and awaits the answer even when the client leaves. Without an answer the Cell may have the
+   * request: its row returns everything that the Cell grants it, even later.
    */
   async #ask(message: AdmissionRequest): Promise<AdmissionOutcome> {
     try {
@@ -122,7 +123,7 @@ class SlotSeeker {
     }
   }
 
-  /** Reads key, tenant and model as they are now. Throws their refusal: AlreadySettled when the request has a place. */
+  /** Reads the current key, tenant and model. Throws their refusal: AlreadySettled if the request has a place. */
   async #judgeAgain(items: readonly RevItem[]): Promise<void> {
     this.#call.ports.directory.forget(items);
     try {
@@ -133,8 +134,7 @@ class SlotSeeker {
   }
 
   /**
-   * A refusal in the form in which it is thrown. A request with a place hands in its row through the permit; the row
-   * names the key and tenant.
+   * A refusal in its thrown form. A request with a place hands in its row through the permit; the row names the key and tenant.
    */
   #refused(error: unknown): StageFailure {
     const failure = StageFailure.of(error, this.#request);
@@ -221,9 +221,9 @@ const refused = (statusCode: number, failure: unknown): EndWithoutSlot => ({
 });
 
 /**
- * Hands in the row of a request that its budgets refused, or whose client left while it waited, without delaying the
- * answer. The row goes through the permit, so that it is written once whatever happens to this Worker
- * (docs/rules/admission.md#membership); the request holds no slot and no tokens any more.
+ * Hands in the row of a request that its budgets refused, or whose client left while it waited, without delaying the answer.
+ * The row goes through the permit, so it is written once, even if this Worker dies (docs/rules/admission.md#membership); the
+ * request holds no slot and no tokens any more.
  */
 function settleWithoutSlot(call: Call, known: Known, permit: Permit, end: EndWithoutSlot): void {
   const row = usageRowOf(call, known, end);
@@ -237,7 +237,7 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
   const { key, tenant } = principal;
   const measure = request.measure();
   const billed = bill(model, estimate, measure, null);
-  // Term budgets reserve what the client states, so that requests which run at once cannot exceed them together
+  // Term budgets reserve the client's stated limits, so that simultaneous requests cannot exceed them together
   // (docs/rules/token-estimates.md#client-limits).
   const impliedTokens = impliedLimitTokens(call.path, model.api_dialect);
   const stated = { ...estimate, outputTokens: reservedOutputTokens(estimate, impliedTokens) };

@@ -13,7 +13,7 @@ import { run } from "../run.ts";
 
 const CHANGED: readonly RevItem[] = [{ kind: "tenant", id: tenantOf().id, rev: 2 }];
 
-/** A request that waits, and has to be judged again when the test decides so. */
+/** A waiting request that must be judged again when the test decides so. */
 class Waiting {
   readonly world = new TestPipeline();
   readonly place = new TestPermit();

@@ -1,4 +1,4 @@
-/** What an admission request reserves of budgets of money (docs/rules/budgets.md#reserved-cost). */
+/** The reservation of an admission request in budgets of money (docs/rules/budgets.md#reserved-cost). */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
@@ -9,7 +9,7 @@ import { run } from "../run.ts";
 const FREE = { ...modelOf().prices, input: 0, output: 0 };
 const CHAT = { model: "tiny", messages: [{ role: "user", content: "12345678" }], max_tokens: 100 };
 
-/** Nano-USD that a request reserves, and what the Cell would bill it at if its permit were lost. */
+/** The nano-USD that a request reserves, and the Cell's bill if its permit were lost. */
 async function reserved(prices: Partial<typeof FREE>, path: string, body: object | FormData) {
   const world = new TestPipeline();
   world.maxBodyBytes = 2_000_000;

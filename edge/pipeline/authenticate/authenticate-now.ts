@@ -1,6 +1,6 @@
 /**
- * The caller, as the Cell knows it now. Admission refuses outdated copies; a request that is never admitted compares
- * its own, so that after a revocation the very next request is refused for it, whatever else is wrong
+ * The caller, as the Cell knows it now. Admission refuses outdated copies; a request that is never admitted compares its own,
+ * so that after a revocation the very next request is refused for it, whatever its other faults
  * (docs/rules/freshness.md#write-path, docs/rules/errors.md#refusal-order).
  */
 import { GatewayError } from "../../../shared/errors.ts";
@@ -9,10 +9,7 @@ import { type Authenticated, type Known, StageFailure } from "../call/known.ts";
 import { authenticate, checkTime } from "./authenticate.ts";
 import { principalRevs, readUntilCurrent } from "./freshness.ts";
 
-/**
- * What was known, with the principal, which is read again when the Cell knows a newer one. Throws the failure of 401,
- * 403, or 503.
- */
+/** The input, with the principal, which is read again if the Cell knows a newer one. Throws the failure of 401, 403, or 503. */
 export async function authenticateNow<K extends Known>(call: Call, known: K): Promise<K & Authenticated> {
   const caller = await authenticate(call, known);
   const revsOf = ({ principal }: Authenticated) => principalRevs(call, principal);

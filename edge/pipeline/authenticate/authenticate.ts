@@ -1,7 +1,7 @@
 /**
  * Step 2: who is asking. Bearer -> hash -> hot copy -> principal, then the gates of key and tenant in the order of
- * docs/rules/errors.md#refusal-order. A refusal that rests on a copy in memory reads the record again first, so that a
- * re-enabled key works at once.
+ * docs/rules/errors.md#refusal-order. A refusal based on a copy in memory reads the record again first, so that a re-enabled
+ * key works at once.
  */
 import { callerRefusal } from "../../../shared/access/caller-access.ts";
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
@@ -14,8 +14,8 @@ import { keyRevs, mustBeCurrent } from "./freshness.ts";
 import { findKey, identify } from "./identify.ts";
 
 /**
- * What was known, with the principal of the call as it is now. Throws the failure of 401, 403, or 503
- * `key_store_unavailable` or `identity_unavailable`.
+ * The input, with the current principal of the call. Throws the failure of 401, 403, or 503 `key_store_unavailable` or
+ * `identity_unavailable`.
  */
 export async function authenticate<K extends Known>(call: Call, known: K): Promise<K & Authenticated> {
   // A caller that is looked up again has one span: its first look-up, with the source of the last.

@@ -1,6 +1,6 @@
 /**
  * Ends and lists of keys at every use (docs/rules/keys.md#expiry, docs/rules/keys.md#rotation,
- * docs/rules/keys.md#allowed-models). What becomes of a request that waits is in admission/reevaluation.test.ts.
+ * docs/rules/keys.md#allowed-models). Waiting requests are in admission/reevaluation.test.ts.
  */
 import { describe, expect, it } from "vitest";
 import type { ResolvedKey } from "../../../shared/records.ts";
@@ -15,7 +15,7 @@ const BODY = JSON.stringify({ model: "tiny", messages: [{ role: "user", content:
 /** The status with which the upstream shows that it was called. */
 const SERVED = 404;
 
-/** What the client gets; the rows that the request left. */
+/** The client's answer, and the rows that the request left. */
 async function outcome(world: TestPipeline, init: RequestInit = {}) {
   world.upstream = async () => new Response(null, { status: SERVED });
   const response = await run(world.received(init));

@@ -1,5 +1,5 @@
 /**
- * Whether what was read is as new as the Cell knows (docs/rules/freshness.md#revisions,
+ * Whether read records are as new as the Cell's revisions (docs/rules/freshness.md#revisions,
  * docs/rules/freshness.md#every-use-compares).
  */
 import { describe, expect, it } from "vitest";

@@ -1,8 +1,7 @@
 /**
- * Whether what a request rests on is current: its records are copies, and the Cell knows of every change that was
- * confirmed (docs/rules/freshness.md#revisions). A copy is read again once when the Cell knows a newer one; when it is
- * still older then, no request is served or refused by it (docs/rules/freshness.md#revisions,
- * docs/rules/freshness.md#every-use-compares).
+ * Whether the records of a request are current: they are copies, and the Cell knows of every change that was confirmed
+ * (docs/rules/freshness.md#revisions). A copy is read again once when the Cell knows a newer one; when it is still older then,
+ * no request is served or refused by it (docs/rules/freshness.md#revisions, docs/rules/freshness.md#every-use-compares).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord, ResolvedKey } from "../../../shared/records.ts";
@@ -60,10 +59,10 @@ export function epochRev(call: Call): RevItem {
 const LOOKS_MAX = 3;
 
 /**
- * `found`, or what `again` reads when the Cell knows newer records. What is read again is as new as the Cell reported;
- * only records that were not compared yet are compared then, so that a long list of records is not outdated by changes
- * that come while it is compared. Throws the failure of 503 `key_store_unavailable` when a record is still older than
- * the Cell reported, of 503 `scheduler_unavailable` when the Cell cannot be reached, and whatever `again` throws.
+ * `found`, or the result of `again` when the Cell knows newer records. That result is as new as the Cell reported; only records
+ * that were not compared yet are compared then, so that a long list of records is not outdated by changes that come while it is
+ * compared. Throws the failure of 503 `key_store_unavailable` when a record is still older than the Cell reported, of 503
+ * `scheduler_unavailable` when the Cell cannot be reached, and everything that `again` throws.
  */
 export async function readUntilCurrent<T extends Known>(
   call: Call,

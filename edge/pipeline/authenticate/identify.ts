@@ -1,7 +1,7 @@
 /**
- * The key that a credential stands for: the hash of a secret, or the hash of the subject of an identity token
- * (docs/rules/authentication.md#credentials, docs/rules/identities.md#keys-of-subjects). A token is verified once per
- * request; a subject without a key gets one when it is first used.
+ * The key of a credential: the hash of a secret, or the hash of the subject of an identity token
+ * (docs/rules/authentication.md#credentials, docs/rules/identities.md#keys-of-subjects). A token is verified once per request;
+ * a subject without a key gets one when it is first used.
  */
 import { hashKeySecret, isKeySecret, pepperId } from "../../../shared/access/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -12,7 +12,7 @@ import { type Identity, looksLikeToken } from "../../domain/request/identity.ts"
 import type { Found, LookupOptions } from "../../ports.ts";
 import type { Call } from "../call/context.ts";
 
-/** What a credential stands for. */
+/** The identity of a credential. */
 interface Identified {
   /** The hash under which the caller's key is stored. */
   readonly keyHash: string;
@@ -23,7 +23,7 @@ interface Identified {
 }
 
 /**
- * What the call's credential stands for; `verified` is its identity when that was verified already. Throws 401, or 503
+ * The identity of the call's credential; `verified` is its identity if that was verified already. Throws 401, or 503
  * `identity_unavailable`.
  */
 export async function identify(call: Call, verified: Identity | null): Promise<Identified> {

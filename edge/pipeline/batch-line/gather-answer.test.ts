@@ -10,7 +10,7 @@ import { gatherAnswer } from "./gather-answer.ts";
 const MIB = 1024 * 1024;
 const CHUNK = new Uint8Array(256 * 1024);
 
-/** An upstream's answers, and what was read of them. */
+/** An upstream's answers, and the parts that were read. */
 class Answers {
   readonly memory = new RequestBodyMemory(Date.now, LINES);
   readBytes = 0;

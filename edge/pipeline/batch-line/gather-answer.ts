@@ -7,8 +7,8 @@ import { ClientGone } from "../call/client-gone.ts";
 import { type BodyReservation, UNRESERVED_MAX_BYTES } from "../call/memory/request-body-memory.ts";
 
 /**
- * The whole answer, whose memory is free when it was read or cancelled. Null: it is too large, and was only read to its end, so that
- * it is billed for what it has used. Throws ClientGone, then as well at its end.
+ * The whole answer; its memory is freed when it was read or cancelled. Null: it is too large, and was read to its end only to
+ * be billed for its use. Throws ClientGone, and then too only after the answer has ended.
  */
 export async function gatherAnswer(
   body: ReadableStream<Uint8Array>,

@@ -1,6 +1,6 @@
 /**
- * Every boon, in the order in which they change a request (docs/rules/boons.md#order). What boons have in common is in
- * boons/; each one is a folder of its own beside it, because it may make sub-calls.
+ * Every boon, in the order in which they change a request (docs/rules/boons.md#order). Shared parts of boons are in boons/;
+ * each boon is a separate folder beside it, because it may make sub-calls.
  */
 import type { Boon } from "../call/boon/boon.ts";
 import { compressionBoon } from "./compression.ts";

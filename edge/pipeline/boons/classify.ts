@@ -1,7 +1,7 @@
 /**
  * Asks the classifier model which tags fit a request (docs/rules/auto-router.md#classifier). Its upstream is called once,
- * without a slot, a row or a bill. Whatever goes wrong leaves the request to the heuristics; only a client that leaves
- * ends it. A classifier that keeps failing is not asked for a while, so that requests do not all wait for its timeout.
+ * without a slot, a row or a bill. Any failure leaves the request to the heuristics; only a client that leaves ends it. A
+ * classifier that keeps failing is not called for a while, so that not all requests wait for its timeout.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { AutoRouterValue } from "../../../shared/schema/settings/auto-router.ts";
@@ -15,10 +15,10 @@ import type { Call } from "../call/context.ts";
 import type { Parsed } from "../call/known.ts";
 import { currentModel, unbilledCall } from "../sub-call.ts";
 
-/** What is to be classified. */
+/** The request to classify. */
 interface Classified {
   readonly settings: AutoRouterValue;
-  /** Their revision; null: nobody has set them. */
+  /** Their revision; null: they have never been set. */
   readonly settingsRev: number | null;
   /** The tags to choose from. */
   readonly vocabulary: readonly string[];
@@ -58,7 +58,7 @@ export async function classify(
 }
 
 /**
- * False: the Cell knows newer settings, or a newer caller, and nothing may be asked for these
+ * False: the Cell knows newer settings, or a newer caller, so the classifier must not be called for these
  * (docs/rules/freshness.md#every-use-compares). Admission has such a request judged again.
  */
 async function isCurrent(call: Call, caller: Parsed, { settingsRev }: Classified): Promise<boolean> {
@@ -67,7 +67,7 @@ async function isCurrent(call: Call, caller: Parsed, { settingsRev }: Classified
   return await reading.then(() => true, reasonOf).then((current) => current === true);
 }
 
-/** The tags that the classifier names, or why there is no answer that can be used. Throws ClientGone. */
+/** The tags that the classifier names, or why its answer is unusable. Throws ClientGone. */
 async function ask(
   call: Call,
   caller: Parsed,
@@ -94,7 +94,7 @@ async function ask(
   return answeredTags(answer.value, vocabulary) ?? "the answer is not one of a chat model";
 }
 
-/** A failure of the gateway's own question is no failure of the request. Throws everything else. */
+/** A failure of the gateway's own question is not a failure of the request. Throws everything else. */
 function reasonOf(error: unknown): string {
   if (error instanceof GatewayError) return rootCause(error);
   throw error;

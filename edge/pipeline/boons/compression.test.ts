@@ -1,6 +1,6 @@
 /**
- * Compression of whole requests: which passes run for whom, what is never touched, what the client is told, and that every
- * failure leaves the request as it was (docs/rules/compression.md).
+ * Compression of whole requests: which passes run for whom, which texts are never touched, which headers the client gets, and
+ * that every failure leaves the request unchanged (docs/rules/compression.md).
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { sha256Hex } from "../../../shared/crypto/sha256.ts";
@@ -48,7 +48,7 @@ const ALL = {
   compression_allow_lossy: true,
 };
 
-/** Sends messages; returns what went upstream, and what the client got. */
+/** Sends messages; returns the request to the upstream, and the client's answer. */
 async function send(world: TestPipeline, messages: readonly unknown[], given: Given = {}) {
   world.maxBodyBytes = 10_000_000;
   world.key = keyOf({ tracing_enabled: true, tenant: tenantOf(given.tenant) });

@@ -1,6 +1,6 @@
 /**
- * The boon `compression`: the texts of a chat request in fewer tokens (docs/rules/compression.md). The domain decides what
- * becomes of each text; this decides which passes run, and gives them the store of originals and the sidecar.
+ * The boon `compression`: the texts of a chat request in fewer tokens (docs/rules/compression.md). The domain decides the new
+ * form of each text; this file decides which passes run, and gives them the store of originals and the sidecar.
  */
 import { compressMessages } from "../../domain/prompts/compress.ts";
 import { isRewritable } from "../../domain/prompts/message-texts.ts";
@@ -68,7 +68,7 @@ async function mayAskForOriginals(work: BoonWork): Promise<boolean> {
   return loopable.tools.every((tool) => fieldOf(fieldOf(tool, "function"), "name") !== RETRIEVE_TOOL.function.name);
 }
 
-/** The tool with which the model reads what a reference stands for. */
+/** The tool with which the model reads the original of a reference. */
 function retrieveTool({ call, request }: BoonWork, originals: ReadonlyMap<string, string>): OwnTool {
   const tenantId = request.principal.tenant.id;
   return {
@@ -76,7 +76,7 @@ function retrieveTool({ call, request }: BoonWork, originals: ReadonlyMap<string
     run: async (args) => {
       const sha256 = referredHash(fieldOf(args, "ref"));
       if (sha256 === null) return "error: ref must be the 64 hexadecimal digits of a [ref:...] mark";
-      // what this request refers to is at hand, whatever has become of the store
+      // the originals of this request are in memory, even if the store fails
       const text = originals.get(sha256) ?? (await call.ports.originals.load(tenantId, sha256));
       return text ?? "error: the original is no longer kept; the block above its mark is identical";
     },

@@ -1,7 +1,4 @@
-/**
- * Repairs a text that is not the JSON that was asked for: a model gets the text and what is wrong with it
- * (docs/rules/boons.md#structured-output).
- */
+/** Repairs a text that is not the requested JSON: a model gets the text and its fault (docs/rules/boons.md#structured-output). */
 import type { ModelRecord } from "../../../shared/records.ts";
 import { choiceTextsOf } from "../../domain/json-schema/check-completion.ts";
 import { checkText } from "../../domain/json-schema/check-value.ts";
@@ -12,16 +9,16 @@ import { inTurns } from "../call/in-turns.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { currentModel, subCall } from "../sub-call.ts";
 
-/** A text and what is wrong with it. */
+/** A text and its fault. */
 interface BrokenText {
   readonly text: string;
   readonly problems: readonly string[];
 }
 
-/** Tokens that a repair may have beyond those of what it repairs. */
+/** Tokens that a repair may have beyond those of the text. */
 const MORE_TOKENS = 256;
 
-/** What a repair has to make of a text. */
+/** The required result of a repair. */
 interface RepairGoal {
   readonly format: RequestedFormat;
   /** The client's `response_format`. */
@@ -66,7 +63,7 @@ export class Repairer {
     return found ?? request.model;
   }
 
-  /** Each attempt begins with what the one before it has made. */
+  /** Each attempt starts with the result of the one before. */
   async #repair(first: BrokenText, fixer: ModelRecord): Promise<string | null> {
     let broken = first;
     for (let left = this.#work.settings.structured_output_max_repair_attempts; left > 0; left -= 1) {
@@ -81,15 +78,15 @@ export class Repairer {
   }
 
   /**
-   * About as many as the answer had, and never less than its text can have: a model that repeats itself would go on until the time is
-   * over.
+   * About as many as the answer had, and never less than its text can have: a model that repeats itself would continue until
+   * the timeout.
    */
   #maxTokens(text: string): number {
     const stated = this.#work.request.estimate.statedOutputTokens ?? Number.POSITIVE_INFINITY;
     return Math.max(1, Math.min(stated, Math.max(this.#goal.answerTokens ?? 0, text.length) + MORE_TOKENS));
   }
 
-  /** What the model answers; null: nothing that can be used. Throws ClientGone. */
+  /** The model's answer; null if it is unusable. Throws ClientGone. */
   async #ask({ text, problems }: BrokenText, model: ModelRecord): Promise<string | null> {
     const { call, request, settings } = this.#work;
     const messages = [{ role: "user", content: repairPrompt(text, problems, this.#goal.format) }];

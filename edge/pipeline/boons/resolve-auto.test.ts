@@ -24,7 +24,7 @@ function worldOf({ others = [named("small", priced(1))], ...changes }: Changes =
   return world;
 }
 
-/** Registers these models besides the world's own, and no others. */
+/** Registers these models in addition to the world's own, and no others. */
 function register({ otherModels }: TestPipeline, models: readonly ModelRecord[]): void {
   otherModels.clear();
   for (const model of models) otherModels.set(model.model_name, model);
@@ -263,7 +263,7 @@ describe("the classifier", () => {
   const broken = () => new ReadableStream({ type: "bytes", pull: (to) => to.error(new Error("cut")) });
   const says = (content: unknown) => Response.json({ choices: [{ message: { content } }] });
 
-  /** `large` has the tag poetry; `judge` is asked, and costs too much to be chosen. */
+  /** `large` has the tag poetry; `judge` is called, and costs too much to be chosen. */
   function judged(
     answer: (call: UpstreamCall) => Promise<Response>,
     changes: Partial<TestPipeline> = {},

@@ -1,7 +1,7 @@
 /**
- * Step 3 for the model name `auto` (docs/rules/auto-router.md): the gateway chooses the model. A request that is judged
- * again keeps its model while that is a candidate and was not chosen provisionally; otherwise it is chosen anew, among the models
- * as the store has them.
+ * Step 3 for the model name `auto` (docs/rules/auto-router.md): the gateway chooses the model. A request that is judged again
+ * keeps its model while that is a candidate and was not chosen provisionally; otherwise a model is chosen again, among the
+ * store's current models.
  */
 import { mayUseModel } from "../../../shared/access/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -43,8 +43,8 @@ export function isAutoRequest(call: Call, { parsed }: Parsed): boolean {
 }
 
 /**
- * What was known, with the chosen model. Throws the failure of 503 `no_model_available` or `key_store_unavailable`,
- * whatever a principal that is read again is refused with, and ClientGone.
+ * The input, with the chosen model. Throws the failure of 503 `no_model_available` or `key_store_unavailable`, any refusal of
+ * the current principal, and ClientGone.
  */
 export async function resolveAuto<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   const { document } = request.parsed;
@@ -71,7 +71,7 @@ export async function resolveAuto<K extends Parsed>(call: Call, request: K): Pro
   }
 }
 
-/** The chosen model of a request that is judged again, as it is now; null: it has none that may still answer. */
+/** The chosen model of a request that is judged again, in its current state; null: it has none that may still answer. */
 async function keptModel(call: Call, request: Parsed, traits: RequestTraits): Promise<ModelRecord | null> {
   const { model: before } = request;
   if (before === null) return null;
@@ -83,11 +83,11 @@ async function keptModel(call: Call, request: Parsed, traits: RequestTraits): Pr
   return exclusionOf(model, rules) === null ? model : null;
 }
 
-/** What a choice depends on besides the caller and the models. */
+/** The inputs of a choice besides the caller and the models. */
 interface ChoiceTerms {
   readonly traits: RequestTraits;
   readonly settings: typeof DEFAULT_SETTINGS;
-  /** Null: nobody has set them. */
+  /** Null: they have never been set. */
   readonly settingsRev: number | null;
 }
 
@@ -190,9 +190,8 @@ async function rulesOf(
 type TagSource = "classifier" | "heuristic" | "none";
 
 /**
- * The tags that a model should have: the classifier's, or else those of the heuristics. The classifier gets no text of a
- * tenant whose input is blocked or redacted: that is examined later (docs/rules/auto-router.md#classifier). Throws
- * ClientGone.
+ * The tags that a model should have: the classifier's, or else those of the heuristics. The classifier gets no text of a tenant
+ * whose input is blocked or redacted: such input is examined later (docs/rules/auto-router.md#classifier). Throws ClientGone.
  */
 async function tagsOf(
   call: Call,

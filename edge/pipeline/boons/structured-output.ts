@@ -1,6 +1,6 @@
 /**
- * The structured output boon: JSON, by a schema or not, from a model that cannot be held to it. The model is told what is
- * wanted, its answer is held, checked and repaired, and a streaming client gets a stream that is written anew
+ * The structured output boon: JSON, by a schema or not, from a model that cannot guarantee it. The model gets instructions, its
+ * answer is held, checked and repaired, and a streaming client gets a newly written stream
  * (docs/rules/boons.md#structured-output).
  */
 
@@ -96,7 +96,7 @@ async function checkedAnswer(given: StagedAnswer, report: AnswerReport, wanted: 
   return { ...given, body: bodyOfBytes(bytes) };
 }
 
-/** The JSON of each choice; null: the choice is left as it is. Throws ClientGone. */
+/** The JSON of each choice; null: the choice stays unchanged. Throws ClientGone. */
 async function checkedTexts(
   texts: readonly ChoiceText[],
   { work, format, asked, answerTokens }: Wanted & { readonly answerTokens: number | null },

@@ -78,7 +78,7 @@ async function describe(work: BoonWork, at: ImagePart, model: ModelRecord): Prom
     const answer = await subCall(call, request, asked);
     if (answer.kind !== "answered" || answer.status !== 200) return null;
     const description = descriptionIn(answer.value);
-    // what a picture says is text of the client like any other
+    // the text of a picture is text of the client like any other
     return description === null ? null : { at, description: await guardToolResult(call, request, description) };
   } catch (error) {
     if (error instanceof ClientGone) throw error;

@@ -6,7 +6,7 @@
 /** Most bytes that are handed over at once. */
 const PIECE_MAX_BYTES = 256 * 1024;
 
-/** A stream of `size` bytes; null when the size is not known in advance. `pull` is that of an underlying source. */
+/** A stream of `size` bytes; null when the size is not known in advance. `pull` works like the one of an underlying source. */
 export function pulledStream(
   size: number | null,
   source: Pick<UnderlyingSource<Uint8Array>, "start" | "pull" | "cancel">,
@@ -16,10 +16,7 @@ export function pulledStream(
   return new ReadableStream<Uint8Array>({ ...source, ...length }, { highWaterMark: 0 });
 }
 
-/**
- * A stream of the pieces in order, in small parts; together they are `size` bytes. The pieces are only read, and stay
- * as they are.
- */
+/** A stream of the pieces in order, in small parts; together they are `size` bytes. The pieces are only read, never changed. */
 export function streamOf(pieces: readonly Uint8Array[], size: number): ReadableStream<Uint8Array> {
   let piece = 0;
   let at = 0;

@@ -1,6 +1,6 @@
 /**
- * What the boons of one request have done. A boon that also works on the answer is over only with the answer, so all runs
- * are counted together when the request has ended: one run has one outcome (docs/rules/metrics.md#boons).
+ * The runs of the boons of one request. A boon that also works on the answer is over only with the answer, so all runs are
+ * counted together when the request has ended: one run has one outcome (docs/rules/metrics.md#boons).
  */
 import { boonEvent, type CountedEvent } from "../../domain/cell/event-counters.ts";
 
@@ -16,7 +16,7 @@ export class BoonRuns {
     this.#runs.set(name, { outcome, ms });
   }
 
-  /** The boon could not do its part, whatever was reported of it before. */
+  /** The boon could not do its part, whatever its earlier report. */
   failed(name: BoonName): void {
     this.#runs.set(name, { outcome: "failed", ms: this.#runs.get(name)?.ms ?? 0 });
   }

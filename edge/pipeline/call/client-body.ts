@@ -1,4 +1,4 @@
-/** The body of a request: what of it is still unread, and how it goes upstream. */
+/** The body of a request: its unread part, and its form for the upstream. */
 import type { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import type { MemberEdits } from "../../domain/upstream/transform.ts";
@@ -10,21 +10,21 @@ const UNREAD_MAX_BYTES = 32 * 1024;
 
 /** A body that may have an unread rest. */
 interface UnreadBody {
-  /** Whether nothing is left to be read. */
+  /** Whether nothing is left to read. */
   readonly ended: boolean;
   /** Reads the rest and discards it. Never rejects. */
   discard(): Promise<void>;
 }
 
-/** What a body that is held takes of its tenant's share of the memory for bodies. */
+/** The part that a held body takes of its tenant's share of the memory for bodies. */
 interface HeldBodyMemory {
   /** The larger of its bytes and its values. */
   readonly weightBytes: number;
-  /** What is counted beyond its bytes. */
+  /** The memory counted beyond its bytes. */
   readonly valuesBytes: number;
   /** Counts so many bytes in all, once there is memory for them. False: it had them. Throws ClientGone. */
   reserveValues(bytes: number): Promise<boolean>;
-  /** Counts no more than so many bytes beyond its own from here on. */
+  /** Counts at most so many bytes beyond its own from here on. */
   keepValues(bytes: number): void;
 }
 
@@ -45,23 +45,21 @@ export interface OutgoingBody {
    * call.
    */
   readonly fault: GatewayError | ClientGone | null;
-  /**
-   * Reads and discards what the client still sends, even when the upstream answered without it; null: nothing is left.
-   */
+  /** Reads and discards the rest of the client's body, even if the upstream answered without it; null: nothing is left. */
   readonly readRest: (() => Promise<void>) | null;
   /** The client's bytes in order, when the body is a JSON document; null for everything else and after `release`. */
   readonly clientBytes: readonly Uint8Array[] | null;
   /**
    * The value of a member of a JSON document as the client sent it, with whole strings, if the member is one that may be
-   * changed; undefined: there is none. Null for every other body.
+   * changed; undefined if there is none. Null for every other body.
    */
   readonly member: ((name: string) => Steps<unknown>) | null;
   /**
-   * The body of one attempt; `edits` are made to a JSON document, no other body changes. `onFault` is called once there
-   * is a `fault`: the call has to be ended then, because a failed stream may look complete to the upstream.
+   * The body of one attempt; `edits` are made to a JSON document, no other body changes. `onFault` is called once there is a
+   * `fault`: the call must be ended then, because a failed stream may look complete to the upstream.
    */
   open(upstreamModel: string, edits: MemberEdits, onFault: () => void): UpstreamBody;
-  /** Frees what was kept for a further attempt: nothing is sent any more. */
+  /** Frees what was kept for a further attempt: nothing more will be sent. */
   release(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The envelope of one request: everything that stays the same until its end. What its steps find out is in the values
- * that they return (known.ts).
+ * The envelope of one request: everything that stays the same until its end. The findings of its steps are in the values that
+ * they return (known.ts).
  */
 import type { SsrfPolicy } from "../../../shared/network/ssrf.ts";
 import type { TenantCalls } from "../../../shared/tenant-calls.ts";
@@ -41,13 +41,13 @@ export interface PipelineConfig {
   readonly passthroughPaths: ReadonlySet<string>;
   /** Steering fields that pass (docs/rules/routes.md#fields-that-steer). */
   readonly passthroughFields: ReadonlySet<string>;
-  /** The model of moderations whose body names none; "": there is none. */
+  /** The model of moderations whose body names none; "" if there is none. */
   readonly moderationModel: string;
   /** Whether a request ends when its key or tenant is refused meanwhile (docs/rules/keys.md#running-requests). */
   readonly endsStreamsOnRevoke: boolean;
   /** Objects of upstreams that no tenant was given may be named (docs/rules/routes.md#objects-of-upstreams). */
   readonly passesForeignObjects: boolean;
-  /** Whether requests go on while their budgets cannot be read (docs/rules/budgets.md#unreachable). */
+  /** Whether requests continue while their budgets cannot be read (docs/rules/budgets.md#unreachable). */
   readonly failOpen: boolean;
   /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
@@ -66,13 +66,15 @@ export interface IsolateMemory {
   readonly bodyMemory: RequestBodyMemory;
   /** The same for lines of batches: they wait long for a slot, and nobody else waits for them. */
   readonly lineMemory: RequestBodyMemory;
-  /** Memory for large answers to lines: what does not fit stays upstream. */
+  /** Memory for large answers to lines: bytes that do not fit stay upstream. */
   readonly lineAnswerMemory: RequestBodyMemory;
   /** Memory for answers to lines that are held to be kept. */
   readonly keptLineMemory: MemoryBudget;
   /** Calls for files and batches. */
   readonly fileCalls: TenantCalls;
-  /** Memory for answers that have to be held before they go to the client. */
+  /** Calls that are captured, from when their upstream is called until they are kept. */
+  readonly captures: TenantCalls;
+  /** Memory for answers that must be held before they go to the client. */
   readonly answerMemory: MemoryBudget;
   /** Memory for answers that are held to be stored. */
   readonly cacheMemory: MemoryBudget;
@@ -82,7 +84,7 @@ export interface IsolateMemory {
   readonly toolLists: ToolLists;
   /** Endpoints that failed a short time ago. */
   readonly endpoints: RecentFailures;
-  /** What the auto router knows of models, and of texts that were classified. */
+  /** The auto router's data about models, and about classified texts. */
   readonly autoRouter: AutoRouterMemory;
   /** The callers of its calls at this Cell. */
   readonly callers: RunningCallers;
@@ -95,7 +97,7 @@ export interface IsolateMemory {
 /** Longest name of a model, in characters; of a longer name only this much is repeated in errors and in the log. */
 export const MODEL_TEXT_MAX = 200;
 
-/** Lets something happen once per request, however many callers want it. */
+/** Runs an action once per request, for any number of callers. */
 export class OnceLatch {
   #taken = false;
 
@@ -107,7 +109,7 @@ export class OnceLatch {
   }
 }
 
-/** A line of a batch as it is called. */
+/** A line of a batch in the form of its call. */
 export interface CalledLine {
   readonly requestId: string;
   /** The hash of the key as which it runs. */
@@ -130,9 +132,9 @@ export interface Call {
   readonly sharesSlot?: true;
   /** It counts as no request of the minute. */
   readonly isUncounted?: true;
-  /** Before a model judges what it sends, that reserves its budgets: nothing else is reserved for it. */
+  /** A model that judges its content reserves its budgets first; nothing else is reserved for it. */
   readonly reservesJudgement?: true;
-  /** Work beside the call goes on when the client has left. */
+  /** Work beside the call continues after the client has left. */
   readonly isBeside?: boolean;
   /** It is a line of a batch (docs/rules/batches.md#lines). */
   readonly line?: CalledLine;
@@ -155,12 +157,12 @@ export interface Call {
   readonly waitUntil: (work: Promise<unknown>) => void;
   /** Breaks the client's connection off, once the work that `waitUntil` was given has ended. For sessions only. */
   readonly cutOff?: (reason: string) => void;
-  /** What the call did when; kept only for traced keys and tenants. */
+  /** The timing of the call; kept only for traced keys and tenants. */
   readonly trace: Trace;
   /** The call's position in a distributed trace; null without an export. */
   readonly traceContext: TraceContext | null;
   /** Taken by the first report of the call's end; every other report writes nothing (report-end.ts). */
   readonly endReport: OnceLatch;
-  /** What its boons have done. */
+  /** The runs of its boons. */
   readonly boonRuns: BoonRuns;
 }

@@ -1,6 +1,6 @@
 /**
- * A tenant's guardrails policy, ready to be used for either side of a request (docs/rules/guardrails.md#policies). What is
- * compiled from a policy is kept with the record that it came from: every request of the tenant uses it.
+ * A tenant's guardrails policy, ready to be used for either side of a request (docs/rules/guardrails.md#policies). A compiled
+ * policy is kept with its record: every request of the tenant uses it.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { compileScan, type TextScan, type TextScanner } from "../../../shared/guardrails/text-scan.ts";
@@ -15,7 +15,7 @@ export type Scanner = TextScanner | "harm";
 /** The side of a request that is examined. */
 export type GuardedSide = "input" | "output";
 
-/** What a policy says about one side. */
+/** A policy's rules for one side. */
 export interface Guards {
   readonly action: Policy["action"];
   /** The scanners that need no model, and their patterns. */
@@ -25,7 +25,7 @@ export interface Guards {
   readonly guardModel: string | null;
   /** A text passes when a scanner fails. */
   readonly failOpen: boolean;
-  /** A request is examined with what the model said earlier. */
+  /** A request is examined with earlier output of the model. */
   readonly scansAssistant: boolean;
 }
 
@@ -36,7 +36,7 @@ interface BothGuards {
 
 const compiled = new WeakMap<Policy, BothGuards>();
 
-/** The guards of a tenant for one side; null: nothing is examined there. */
+/** The guards of a tenant for one side; null if nothing is examined there. */
 export function guardsOf({ guardrails_policy: policy }: ResolvedTenant, side: GuardedSide): Guards | null {
   if (policy === null) return null;
   const known = compiled.get(policy);
@@ -65,8 +65,8 @@ export function isBlocking({ action }: Guards, scanner: Scanner): boolean {
 }
 
 /**
- * Whether a request is examined when it has its slot and its reservations: before that, nothing may be done for it that takes
- * long or costs, as a guard model does (docs/rules/guardrails.md#when). A form is read to its end for that.
+ * Whether a request is examined when it has its slot and its reservations: before that, no slow or costly work may be done for
+ * it, such as a guard model (docs/rules/guardrails.md#when). A form is read to its end for that.
  */
 export function isExaminedLate({ principal, parsed, guarded }: Prepared): boolean {
   const guards = guardsOf(principal.tenant, "input");

@@ -190,7 +190,10 @@ describe("work in turns", () => {
 
 describe("long work", () => {
   const LONG = 3_000;
-  /** Calls of these tenants that begin one after the other, with work of so many steps: what each had done when the first was done. */
+  /**
+   * Calls of these tenants that start one after the other, with work of so many steps: the progress of each when the first was
+   * done.
+   */
   async function doneWithFirst(tenants: readonly string[], count: number): Promise<readonly number[]> {
     const world = new TestPipeline();
     const done = tenants.map(() => 0);

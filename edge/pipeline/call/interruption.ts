@@ -1,7 +1,8 @@
 /**
- * Ends what a call does upstream, and lets it begin nothing more, with the error that its client gets: its slot is lost
- * (docs/rules/admission.md#leases-of-isolates), its caller is refused (docs/rules/keys.md#running-requests), or the gateway stops
- * (docs/rules/local-stack.md#stop). The interruption of a call includes that of its isolate, and a sub-call's that of its request.
+ * Ends the upstream work of a call, and lets it start nothing more, with the error that its client gets: its slot is lost
+ * (docs/rules/admission.md#leases-of-isolates), its caller is refused (docs/rules/keys.md#running-requests), or the gateway
+ * stops (docs/rules/local-stack.md#stop). The interruption of a call includes that of its isolate, and a sub-call's that of its
+ * request.
  */
 import type { GatewayError } from "../../../shared/errors.ts";
 import { ClientGone } from "./client-gone.ts";
@@ -13,12 +14,12 @@ export class Interruption {
   #watch: (() => () => void) | null = null;
   #endWatch: (() => void) | null = null;
 
-  /** `of`: what interrupts this one as well. */
+  /** `of`: the interruption that interrupts this one too. */
   constructor(of: Interruption | null = null) {
     this.#of = of;
   }
 
-  /** What the client is told; null: nothing was interrupted. */
+  /** The error for the client; null: nothing was interrupted. */
   get failure(): GatewayError | null {
     return this.#failure ?? this.#of?.failure ?? null;
   }
@@ -32,7 +33,7 @@ export class Interruption {
       listener();
       return () => undefined;
     }
-    // The code that interrupts may be another request's, which must not touch what this request has opened.
+    // The code that interrupts may belong to another request, which must not touch objects of this request.
     const { promise, resolve } = Promise.withResolvers<void>();
     void promise.then(listener);
     this.#listeners.add(resolve);
@@ -45,7 +46,7 @@ export class Interruption {
     };
   }
 
-  /** What the work gives, which goes on without its waiter after an interruption. Throws ClientGone then. */
+  /** The result of the work, which continues without its waiter after an interruption. Throws ClientGone then. */
   async until<T>(work: Promise<T>): Promise<T> {
     const ended = Promise.withResolvers<never>();
     const callOff = this.listen(() => ended.reject(new ClientGone()));

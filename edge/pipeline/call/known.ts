@@ -1,7 +1,7 @@
 /**
- * What is known of a request, step by step. Each step takes what was known before it and returns that with what it has
- * found out; a value never changes after it was made. A step that fails throws a {@link StageFailure}, which carries
- * what was known by then, so that the row and the headers of a refusal are made from a value as well.
+ * The facts known about a request, step by step. Each step takes the facts so far and returns them with its own findings; a
+ * value never changes after its creation. A step that fails throws a {@link StageFailure}, which carries the facts known by
+ * then, so the row and the headers of a refusal are also made from a value.
  */
 import type { Measure } from "../../../shared/money/cost.ts";
 import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
@@ -69,10 +69,7 @@ export interface BoonReport {
 /** Nothing was done. */
 export const NO_BOONS: BoonReport = { applied: [], warnings: [], failed: false, compression: null };
 
-/**
- * What may be known of a request at any point of its way; what was not reached yet has its value of {@link
- * NOTHING_KNOWN}.
- */
+/** The facts that may be known at any point of a request; facts not reached yet have their value in {@link NOTHING_KNOWN}. */
 export interface Known {
   readonly principal: Principal | null;
   /** The identity from the caller's token; null without one. */
@@ -80,15 +77,15 @@ export interface Known {
   /** The client's text of `model`; for the log, never for a row. */
   readonly modelText: string;
   readonly model: ModelRecord | null;
-  /** The model that could not serve the request, so that `model` does; null: there is none. */
+  /** The model that could not serve the request, so that `model` does; null if there is none. */
   readonly asked: ModelRecord | null;
   /** Null: the client has named the model, or none is chosen yet. */
   readonly auto: AutoRoute | null;
-  /** What the headers state, until the body has been read. */
+  /** The values of the headers, until the body has been read. */
   readonly session: SessionId;
   /** The tags of its header as a row has them; "": none, or not valid ones. */
   readonly tags: string;
-  /** Whom the body names as the end user; "": nobody, or it has not been read. */
+  /** The end user that the body names; "": nobody, or it has not been read. */
   readonly endUser: string;
   readonly estimate: TokenEstimate | null;
   readonly cacheStatus: CacheStatus;
@@ -103,7 +100,7 @@ export interface Known {
   readonly mcpServer: string | null;
 }
 
-/** What is known of a request that has just arrived. */
+/** The facts about a request that has just arrived. */
 export const NOTHING_KNOWN: Known = {
   principal: null,
   identity: null,
@@ -129,7 +126,7 @@ export interface Authenticated extends Known {
   readonly principal: Principal;
 }
 
-/** The edits of a body of which nothing was changed. */
+/** The edits of an unchanged body. */
 export const NO_EDITS: MemberEdits = new Map();
 
 /** A body that has been read as far as its model. */
@@ -166,7 +163,7 @@ interface AutoRoute {
 export interface ObjectUse {
   /** The field that names an object, by the object's id; null: the path names it. */
   readonly named: ReadonlyMap<string, string | null>;
-  /** The upstreams that made them, by {@link Target.key}; without those that nobody knows. */
+  /** The upstreams that made them, by {@link Target.key}; unknown ones are left out. */
   readonly upstreams: readonly string[];
 }
 
@@ -175,7 +172,7 @@ export interface Parsed extends Authenticated {
   readonly parsed: ParsedCall;
 }
 
-/** After step 3: the model that has to answer. */
+/** After step 3: the model that must answer. */
 export interface Resolved extends Parsed {
   readonly model: ModelRecord;
   /** The energy terms of the model; null when it takes no part in energy accounting. */
@@ -193,8 +190,8 @@ interface GuardedInput {
   /** The body as the client sent it. */
   readonly given: OutgoingBody;
   /**
-   * Examines the request beside its work; only the first call counts. A guard model is asked only of an `admitted` one: what it
-   * uses has to be within the budgets. Null: nothing is examined then.
+   * Examines the request in parallel; only the first call counts. A guard model is called only for an `admitted` one: its use
+   * must be within the budgets. Null: nothing is examined then.
    */
   readonly beside: ((of: "admitted" | "refused" | "cached") => void) | null;
 }
@@ -202,19 +199,19 @@ interface GuardedInput {
 /** After step 4: everything that a decision needs. */
 export interface Prepared extends Resolved {
   readonly estimate: TokenEstimate;
-  /** What the tenant's input guardrails have done; null: they have not looked yet. */
+  /** The work of the tenant's input guardrails; null: they have not started yet. */
   readonly guarded: GuardedInput | null;
   /** The units that the route is billed by; for a form whose file is still arriving they may still change. */
   readonly measure: () => Measure;
 }
 
-/** A response, and what was known when it was made. */
+/** A response, and the facts known when it was made. */
 export interface CallAnswer {
   readonly response: Response;
   readonly known: Known;
 }
 
-/** The failure of a step: its cause, and what was known of the request by then. */
+/** The failure of a step: its cause, and the facts about the request known by then. */
 export class StageFailure extends Error {
   override readonly name: string = "StageFailure";
   readonly known: Known;
@@ -224,13 +221,13 @@ export class StageFailure extends Error {
     this.known = known;
   }
 
-  /** `thrown` itself when it carries what was known, otherwise a step's failure with `known`. */
+  /** `thrown` itself if it carries the known facts, otherwise a step's failure with `known`. */
   static of(thrown: unknown, known: Known): StageFailure {
     return thrown instanceof StageFailure ? thrown : new StageFailure(thrown, known);
   }
 }
 
-/** The failure of a request whose row has been handed in already; its cause is what the client gets. */
+/** The failure of a request whose row has been handed in already; the client gets its cause. */
 export class AlreadySettled extends StageFailure {
   override readonly name = "AlreadySettled";
 }

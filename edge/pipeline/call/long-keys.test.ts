@@ -1,5 +1,5 @@
 /**
- * What others name at length is no key that the engine cannot hash, and looking at a place is told as work
+ * Long names of others never become keys that the engine cannot hash, and examining a place counts as work
  * (docs/rules/request-bodies.md#work). Keys and units are counted, never timed.
  *
  * @module-tag check

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../ports.ts";
 
-/** Shorter waits have timers of their own from the start. */
+/** Shorter waits have separate timers from the start. */
 const SHARED_WAIT_MS = 200;
 
 interface Wait {
@@ -41,7 +41,7 @@ export class SharedTimer {
     this.#firstTimer = null;
     const nowMs = this.#clock();
     for (const wait of this.#waits) {
-      // Whatever the clock shows, the time that has passed is between zero and the time of the shared timer.
+      // By any clock, the time that has passed is between zero and the time of the shared timer.
       const leftMs = wait.ms - Math.min(SHARED_WAIT_MS, Math.max(0, nowMs - wait.fromMs));
       if (wait.timer !== null) continue;
       if (leftMs <= 0) this.#end(wait);

@@ -16,7 +16,7 @@ export class StallWatch {
   readonly #onStall: () => void;
   #limitMs: number;
   /**
-   * How many operations were begun; the last of them is under way since the time below, epoch ms; null: none is under
+   * How many operations were started; the last of them has been under way since the time below, epoch ms; null: none is under
    * way.
    */
   #begun = 0;

@@ -1,4 +1,4 @@
-/** What the isolate's requests still do: their answers, and what follows these, such as settlements. */
+/** Unfinished work of the isolate's requests: their answers, and later work such as settlements. */
 export class WorkUnderWay {
   #count = 0;
 

@@ -14,14 +14,14 @@ import { StallWatch } from "../call/stall-watch.ts";
 export interface TimeLimits {
   /** From sending to the last byte of the answer. */
   readonly wholeMs: number;
-  /** From sending until an answer has begun; 0: no limit. */
+  /** From sending until the answer starts; 0: no limit. */
   readonly firstMs: number;
-  /** For each read of what follows; 0: no limit. */
+  /** For each read after that; 0: no limit. */
   readonly idleMs: number;
 }
 
 export class AttemptCancellation {
-  /** Watches the reads of an answer that has begun. */
+  /** Watches the reads of an answer that has started. */
   readonly idle: StallWatch;
   readonly #controller = new AbortController();
   readonly #client: AbortSignal;
@@ -60,12 +60,12 @@ export class AttemptCancellation {
     return this.#controller.signal;
   }
 
-  /** The time limit that has passed, in words; null: none. */
+  /** The expired time limit, in words; null if none has expired. */
   get timedOut(): string | null {
     return this.#timedOut;
   }
 
-  /** What the client is told because the call was interrupted while the attempt ran; null: it was not. */
+  /** The error for the client if the call was interrupted while the attempt ran; otherwise null. */
   get interrupted(): GatewayError | null {
     return this.#interruption.failure;
   }
@@ -86,7 +86,7 @@ export class AttemptCancellation {
   }
 
   /**
-   * Cuts off a client that takes nothing of what has come for it: it is treated like one that left
+   * Cuts off a client that takes nothing of its waiting answer: it is treated like one that left
    * (docs/rules/streams.md#stalled-readers).
    */
   cutOffReader(): void {
@@ -94,7 +94,7 @@ export class AttemptCancellation {
     this.abort();
   }
 
-  /** The answer has begun. */
+  /** The answer has started. */
   begun(): void {
     this.#callOffFirst();
   }
@@ -111,7 +111,7 @@ export class AttemptCancellation {
     this.#callOff ??= this.#waits.after(wholeMs, () => this.#expire(`no complete answer within ${wholeMs / 1000} s`));
   }
 
-  /** The call was ended because its answer was whole: what has come of it still goes to the client. */
+  /** The call was ended because its answer was whole: the received part still goes to the client. */
   get isFinished(): boolean {
     return this.#isFinished;
   }

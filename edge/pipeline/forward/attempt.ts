@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 /** Most verdicts on addresses that are remembered. */
 const ADDRESSES_MAX = 1000;
 
-/** An answer whose body is still to come, but for its `head`. */
+/** An answer whose body has not arrived yet, except its `head`. */
 export interface UpstreamAnswer extends BegunAnswer {
   /** The upstream that answered. */
   readonly target: Target;
@@ -61,7 +61,7 @@ export interface AttemptInput {
   /** By which the body was translated; null: it was not. */
   readonly translation: Translation | null;
   readonly progress: UpstreamProgress;
-  /** The body of a 400 says whether another model is asked: there is no answer without it. */
+  /** The body of a 400 decides whether another model is tried: there is no answer without it. */
   readonly readsErrors: boolean;
 }
 
@@ -187,7 +187,7 @@ async function send(
   return { ...begun, target, applied, translation, sentMs, cancellation };
 }
 
-/** The answer with as much of its body as has to be known before the next attempt is decided. */
+/** The answer with as much of its body as is needed to decide the next attempt. */
 async function begin(
   { call, parsed, readsErrors }: AttemptInput,
   response: Response,

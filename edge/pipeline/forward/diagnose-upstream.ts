@@ -1,6 +1,6 @@
 /**
  * Checks the address of an upstream that failed, for models with "Debug upstream failures"
- * (docs/rules/upstream-calls.md#diagnostics). It begins when the answer is decided and never delays it.
+ * (docs/rules/upstream-calls.md#diagnostics). It starts when the answer is decided and never delays it.
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import { OpenSpan } from "../../domain/trace/trace.ts";

@@ -1,6 +1,6 @@
 /**
- * Whatever upstreams do and whenever the client leaves: one settlement, one answer, and every body that was opened is
- * either sent to the client or cancelled (docs/rules/settlement-and-rows.md#nothing-stays-held,
+ * For any behaviour of upstreams, and whenever the client leaves: one settlement, one answer, and every opened body is either
+ * sent to the client or cancelled (docs/rules/settlement-and-rows.md#nothing-stays-held,
  * docs/rules/upstream-calls.md#abort-and-cancel).
  */
 import fc from "fast-check";
@@ -9,7 +9,7 @@ import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-
 import { type Answer, bodyOf, hosts, refuses, worldOf } from "../../../test/harness/edge/pipeline/upstreams.ts";
 import { run } from "../run.ts";
 
-// Stands for the runtime's own class; the standard one without arguments passes everything through as well.
+// Replaces the runtime's own class; the standard one without arguments also passes everything through.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const STATUSES = [200, 302, 400, 404, 408, 429, 500, 501, 503] as const;

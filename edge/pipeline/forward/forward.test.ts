@@ -19,7 +19,7 @@ import type { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts"
 import type { UpstreamCall } from "../../ports.ts";
 import { run } from "../run.ts";
 
-// Stands for the runtime's own class; the standard one without arguments passes everything through as well.
+// Replaces the runtime's own class; the standard one without arguments also passes everything through.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const body = JSON.stringify({ model: "tiny", stream: true, messages: [{ role: "user", content: "hello" }] });

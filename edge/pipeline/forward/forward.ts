@@ -1,8 +1,7 @@
 /**
- * Step 7: the model's upstreams are called, in the order and as often as the retry plan decides, until one gives the
- * final answer (docs/rules/upstream-calls.md#attempts). Every attempt has a deadline of its own; waits end when the
- * client leaves. No attempt follows the first byte. Invariant: at most one of all answers is kept, and every other one
- * is cancelled.
+ * Step 7: the model's upstreams are called, in the order and as often as the retry plan decides, until one gives the final
+ * answer (docs/rules/upstream-calls.md#attempts). Every attempt has its own deadline; waits end when the client leaves. There
+ * is no further attempt after the first byte. Invariant: at most one of all answers is kept, and every other one is cancelled.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { orderTargets, type Target } from "../../domain/upstream/endpoint-order.ts";
@@ -86,13 +85,13 @@ export async function forward(
     spoken.release();
   }
   const concluded = conclude(call, request, progress, kept, totals);
-  // Of a translated answer the client reads what was planned for its own body.
+  // The client reads a translated answer in the form planned for its own body.
   return spoken.translation === null ? concluded : { ...concluded, applied: plans };
 }
 
 /**
- * The upstreams of the request's model, in the order in which they are tried. A form is sent to one endpoint, because the first attempt may have used up its file
- * (docs/rules/upstream-calls.md#attempts).
+ * The upstreams of the request's model, in the order in which they are tried. A form is sent to one endpoint only, because the
+ * first attempt may have used up its file (docs/rules/upstream-calls.md#attempts).
  */
 export function targetsOf(call: Call, { model, parsed, session, objects }: Resolved): readonly Target[] {
   const nowMs = call.ports.clock();

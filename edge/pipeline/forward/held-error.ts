@@ -1,5 +1,5 @@
 /**
- * An error that is kept while another model is asked: what fits of its body is read, so that its connection is free
+ * An error that is kept while another model is tried: as much of its body as fits is read, so that its connection is free
  * (docs/rules/models.md#fallback-models).
  */
 import { clientStatus } from "../../domain/usage/billing.ts";
@@ -8,7 +8,7 @@ import type { MemoryReservation } from "../call/memory/memory-budget.ts";
 import type { UpstreamAnswer } from "./attempt.ts";
 import { LOOK_MAX_BYTES } from "./look-at-answer.ts";
 
-/** The answer with what there was memory for, of at most 64 KiB; one that breaks off does so again. Never rejects. */
+/** The answer with the part that memory allows, of at most 64 KiB; one that breaks off does so again. Never rejects. */
 export async function heldError(answer: UpstreamAnswer, memory: MemoryReservation): Promise<UpstreamAnswer> {
   const { response, head, cancellation } = answer;
   const reader = response.body?.getReader();

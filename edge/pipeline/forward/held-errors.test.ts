@@ -1,4 +1,7 @@
-/** Answers that the gateway reads before it decides what follows, and that do not come (docs/rules/upstream-calls.md#time-limits). */
+/**
+ * Answers that the gateway must read before it decides the next step, and that do not come
+ * (docs/rules/upstream-calls.md#time-limits).
+ */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";

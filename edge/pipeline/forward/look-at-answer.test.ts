@@ -26,7 +26,7 @@ async function restOf({ body }: Response): Promise<string> {
   return text;
 }
 
-/** What has been read of an answer, and what is left of it. */
+/** The read part of an answer, and the rest. */
 async function looked(response: Response, memoryBytes = 1_000_000) {
   const begun = await lookAtAnswer(response, new MemoryBudget(memoryBytes));
   const head = new TextDecoder().decode(begun.head);

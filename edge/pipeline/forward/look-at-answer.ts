@@ -1,8 +1,8 @@
 /**
- * Looks at the beginning of a 2xx answer before anything of it goes to the client, while another attempt can still be made:
- * its first byte has to come, and an error in it makes the answer one of the status that it names
- * (docs/rules/upstream-calls.md#errors-in-a-2xx). Small answers that declare their size are read at once when all of the body is
- * there, so that they can be sent in one piece; of every other one, only as much is read as has to be known.
+ * Examines the start of a 2xx answer before any part of it goes to the client, while another attempt can still be made: its
+ * first byte must come, and an error in it gives the answer the status that the error names
+ * (docs/rules/upstream-calls.md#errors-in-a-2xx). Small answers that declare their size are read at once when the whole body is
+ * there, so that they can be sent in one piece; of every other answer, only the necessary part is read.
  */
 
 import { type AnswerFailure, judgeDocument, judgeEvents } from "../../domain/upstream/answer-failure.ts";
@@ -19,7 +19,7 @@ const LOOK_BYTES = 4 * 1024;
 /** An answer whose body has been read in part. */
 export interface BegunAnswer {
   readonly response: Response;
-  /** What has been read of the body. */
+  /** The read part of the body. */
   readonly head: Uint8Array<ArrayBuffer>;
 }
 
@@ -28,7 +28,7 @@ type ReadWatch = Pick<StallWatch, "begin" | "done">;
 
 const NOTHING = new Uint8Array(0);
 
-/** The answer, of which nothing has been read. */
+/** The answer; none of it has been read. */
 export const unread = (response: Response): BegunAnswer => ({ response, head: NOTHING });
 
 /** The size of an answer that may be read at once, by its headers, in bytes; null for every other answer. */
@@ -115,7 +115,7 @@ async function watched(
   }
 }
 
-/** Judges what has come of an answer of this type; null: it can be anything, also nothing. */
+/** Judges the received part of an answer of this type; null: it can be anything, also nothing. */
 function judgeOf(contentType: string | null): typeof judgeEvents | null {
   if (isEventStream(contentType)) return judgeEvents;
   return contentType?.toLowerCase().includes("json") === true ? judgeDocument : null;

@@ -1,9 +1,9 @@
 /**
- * How long an upstream wants the gateway to wait before it calls again: `retry-after-ms`, else `retry-after` in seconds
- * or as a date (RFC 9110). It has a file of its own for its table of cases.
+ * How long an upstream wants the gateway to wait before it calls again: `retry-after-ms`, else `retry-after` in seconds or as a
+ * date (RFC 9110). It has a separate file for its table of cases.
  */
 
-/** The wait in ms, at least 0; null when there is no readable header. */
+/** The wait in ms, at least 0; null if there is no readable header. */
 export function upstreamRetryAfterMs(headers: Headers, nowMs: number): number | null {
   const ms = numberOf(headers.get("retry-after-ms"));
   if (ms !== null) return ms;

@@ -25,9 +25,9 @@ interface PlannedRequest {
 }
 
 /**
- * The plans for a request: what boons have changed of it, and the transforms of what goes upstream then. Only a JSON
- * document is transformed: every other body goes upstream as it came. The answer of a sub-call is not transformed: the
- * gateway reads it itself, its usage too.
+ * The plans for a request: the changes by boons, and the transforms of the resulting body. Only a JSON document is transformed:
+ * every other body goes upstream unchanged. The answer of a sub-call is not transformed: the gateway reads it itself, its usage
+ * too.
  */
 export async function planTransforms(call: Call, { model, parsed }: Resolved): Promise<readonly TransformPlan[]> {
   const { document, edits, outgoing } = parsed;
@@ -60,7 +60,7 @@ export function acceptedPlans({ call, model, plans }: PlannedRequest, target: Ta
   });
 }
 
-/** Those of the plans that an upstream refuses with an error that begins with `body`. */
+/** The plans that an upstream refuses with an error that starts with `body`. */
 export async function refusedPlans(
   { call, parsed }: Pick<Resolved, "parsed"> & Pick<PlannedRequest, "call">,
   plans: readonly TransformPlan[],

@@ -1,4 +1,7 @@
-/** What a translated call gets of bodies and answers that cannot be translated (docs/rules/upstream-calls.md#translated-calls). */
+/**
+ * The errors of a translated call for bodies and answers that cannot be translated
+ * (docs/rules/upstream-calls.md#translated-calls).
+ */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
@@ -13,7 +16,7 @@ beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform
 const MESSAGE = { type: "message", id: "msg_1", model: "m", content: [{ type: "text", text: "hi" }], usage: {} };
 const json = { "content-type": "application/json" };
 
-/** What the client of a chat completion gets from a model of Anthropic's API that answers so, and the row. */
+/** The client's answer for a chat completion if a model of Anthropic's API answers so, and the row. */
 async function answered(answer: () => Response, more: object = {}) {
   const world = new TestPipeline();
   world.model = modelOf({ api_dialect: "anthropic" });

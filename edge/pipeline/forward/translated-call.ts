@@ -1,6 +1,6 @@
 /**
  * A call to a model whose API is another one than the client's (docs/rules/upstream-calls.md#translated-calls): its body is
- * translated once for each model that is tried, after its slot and its budgets are granted. Every other call is sent as it is.
+ * translated once for each model that is tried, after its slot and its budgets are granted. Every other call is sent unchanged.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -26,9 +26,9 @@ const CHAT = "/v1/chat/completions";
 const NEWER_LIMIT = "max_completion_tokens";
 const MESSAGES = "/v1/messages";
 const RESPONSES = "/v1/responses";
-/** A body is held three times while it is translated: its text, its values, and what is written. */
+/** While it is translated, a body is held three times: its text, its values, and the written result. */
 const COPIES = 3;
-/** The most of a body, and of what is written for it. */
+/** The most of a body, and of its written result. */
 const BODY_MAX_BYTES = Math.floor(LIMITS.tenantBodyMemory / COPIES);
 
 /** A call as the model's upstreams get it. */
@@ -37,7 +37,7 @@ interface SpokenCall {
   readonly plans: readonly TransformPlan[];
   /** Null: it is not translated. */
   readonly translation: Translation | null;
-  /** Frees the memory of what was written for the upstreams. */
+  /** Frees the memory of the bodies written for the upstreams. */
   readonly release: () => void;
 }
 
@@ -90,8 +90,8 @@ function sizeOf({ clientBytes }: OutgoingBody): number {
 }
 
 /**
- * Memory to translate a body: of its tenant's share, for its values while it is translated, its text and what is written. The body of a sub-call counts nowhere: only its
- * translation does, while it lasts.
+ * Memory to translate a body, from its tenant's share: for its values while it is translated, its text and the written result.
+ * The body of a sub-call is not counted; only its translation is, while it lasts.
  */
 async function memoryFor(
   call: Call,
@@ -122,7 +122,7 @@ export function noMemory(translated: string): GatewayError {
   return new GatewayError("scheduler_unavailable", { cause, headers: { "retry-after": "1" } });
 }
 
-/** Counts what is written of a body. Throws 413 for more than one may have. */
+/** Counts the written part of a body. Throws 413 if it exceeds the limit of one body. */
 function bounded(): TakeBytes {
   let writtenBytes = 0;
   return (bytes) => {
@@ -137,13 +137,13 @@ function* translated(
   edits: MemberEdits,
   translation: Translation,
 ): Steps<ParsedCall> {
-  // the usage of a stream is asked for as on every chat completion: an upstream may refuse it
+  // the usage of a stream is requested as for every chat completion: an upstream may refuse it
   const { stream_options: _, ...body } = yield* translation.request(yield* documentOf(outgoing, edits), bounded());
   const isEdited = (name: string): boolean => name === NEWER_LIMIT || ports.transforms.edits(name);
   return yield* writtenCall(body, modelName, isEdited, bounded());
 }
 
-/** What goes upstream, as a document. */
+/** The document for the upstream. */
 function* documentOf({ clientBytes }: OutgoingBody, edits: MemberEdits): Steps<JsonObject> {
   const decoder = new TextDecoder();
   const root = yield* parsedInSteps(decoder.decode(joined(clientBytes ?? [])));
@@ -156,7 +156,7 @@ function* documentOf({ clientBytes }: OutgoingBody, edits: MemberEdits): Steps<J
   return edited;
 }
 
-/** The plans for the translated body. The translation reads what they ask for, so that nothing is to be withheld. */
+/** The plans for the translated body. The translation reads the usage itself, so nothing must be withheld. */
 function upstreamPlans(
   { ports }: Call,
   model: ModelRecord,
@@ -170,7 +170,7 @@ function upstreamPlans(
 
 /**
  * Most servers know `max_tokens`, and some would ignore another name. An upstream that refuses it and names the other one, as
- * OpenAI's reasoning models do, is asked without this plan.
+ * OpenAI's reasoning models do, is called without this plan.
  */
 function limitPlan({ [NEWER_LIMIT]: limit }: JsonObject): readonly TransformPlan[] {
   if (limit === undefined) return [];

@@ -39,7 +39,7 @@ export class UpstreamProgress implements UpstreamState {
     return this.#apiBase;
   }
 
-  /** An attempt at this upstream begins; nothing has been sent yet. */
+  /** An attempt at this upstream starts; nothing has been sent yet. */
   begin({ name, apiBase }: Pick<Target, "name" | "apiBase">): void {
     this.#endpoint = name;
     this.#apiBase = apiBase;

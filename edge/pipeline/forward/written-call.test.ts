@@ -1,4 +1,7 @@
-/** What is written for a translated call is bounded, and counted as long as it is (docs/rules/upstream-calls.md#translated-calls). */
+/**
+ * The written form of a translated call is bounded, and counted as long as it lives
+ * (docs/rules/upstream-calls.md#translated-calls).
+ */
 import { beforeEach, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";

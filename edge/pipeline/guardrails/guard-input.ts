@@ -25,15 +25,15 @@ import { JsonOutgoing } from "../resolve-model/json-outgoing.ts";
 import { lookBeside } from "./look-beside.ts";
 import { runScan, scanRoom } from "./run-scan.ts";
 
-/** What stands in place of a tool's result that is blocked. */
+/** Replaces a tool's result that is blocked. */
 export const BLOCKED_RESULT = "error: blocked by content policy";
 
 /** How often a request that would be refused is judged by a newer policy. */
 const POLICIES_MAX = 3;
 
 /**
- * The request as the policy lets it pass. Throws the failure of 400 `request_blocked`, 503 `content_policy_unavailable`,
- * whatever the caller's current records refuse it with, and what a form that is read to its end throws.
+ * The request as the policy lets it pass. Throws the failure of 400 `request_blocked` or 503 `content_policy_unavailable`, any
+ * refusal by the caller's current records, and errors of reading a form to its end.
  */
 export async function guardInput(call: Call, request: Prepared): Promise<Prepared> {
   // a guard model gets no text by a policy, or of a caller, that is known to be old
@@ -57,13 +57,13 @@ function asksGuardModel({ principal: { tenant }, guarded: before }: Prepared): b
   );
 }
 
-/** The request with the caller's records as the Cell knows them. Throws the failure of what they refuse the caller with. */
+/** The request with the caller's records as the Cell knows them. Throws the failure of a refusal by them. */
 async function withCallerNow(call: Call, request: Prepared): Promise<Prepared> {
   const { principal, identity } = await authenticateNow(call, request);
   return { ...request, principal, identity };
 }
 
-/** The request, if its policy lets it pass; else what it is refused with. */
+/** The request, if its policy lets it pass; else its refusal. */
 async function guarded(
   call: Call,
   request: Prepared,
@@ -92,8 +92,8 @@ async function guarded(
 }
 
 /**
- * The request with the caller's records as they are now, when they have another policy than it was judged by; null: they
- * have the same. Throws the failure of what the caller is refused with now.
+ * The request with the caller's current records, if their policy differs from the one that it was judged by; null: they have
+ * the same. Throws the failure of the caller's current refusal.
  */
 async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null> {
   try {
@@ -101,7 +101,7 @@ async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null
     return newer.principal.tenant.rev === request.principal.tenant.rev ? null : newer;
   } catch (error) {
     const failure = StageFailure.of(error, request);
-    // the refusal stands when it cannot be found out whether the caller's access is still valid
+    // the refusal stands if the caller's access cannot be checked
     if (failure.cause instanceof GatewayError && failure.cause.status < 500) throw failure;
     return null;
   }
@@ -127,7 +127,7 @@ function besideOf(
   };
 }
 
-/** Stands between texts of their own while they are scanned, as it does when a model reads definitions. */
+/** Separates unconnected texts while they are scanned, as a model's own separators do when it reads definitions. */
 const QUOTE = { text: '"', user: false };
 /** Work for a text, in units. */
 const TEXT_UNITS = 4;
@@ -142,8 +142,8 @@ interface Examined {
 }
 
 /**
- * Runs the scanners, and reports what they found. A tool's result is blocked alone. Harm is judged of what the model is
- * going to read: the guard model must not see what is redacted. Throws ClientGone.
+ * Runs the scanners, and reports their findings. A tool's result is blocked alone. Harm is judged on the text that the model
+ * will read: the guard model must not see redacted text. Throws ClientGone.
  */
 async function examine(
   call: Call,
@@ -174,7 +174,7 @@ async function examine(
   return { ...verdict, inResults };
 }
 
-/** Texts of their own, so that no match begins in one and ends in the next. */
+/** Separate texts, so no match starts in one and ends in the next. */
 function* quoted(others: readonly ScannedText[]): Steps<readonly ScannedText[]> {
   const texts: ScannedText[] = [];
   for (const text of others) {
@@ -245,7 +245,7 @@ function* redactedOthers(guards: Guards, others: readonly RequestText[]): Steps<
   return (yield* redactedTexts(guards, yield* quoted(others))).filter((_, at) => at % 2 === 0);
 }
 
-/** The body with what the policy replaces. */
+/** The body with the policy's replacements. */
 async function redacted(
   call: Call,
   guards: Guards,
@@ -280,7 +280,7 @@ async function redacted(
   };
   await inTurns(call, replaceAll());
   const empty = new TextEncoder().encode('""');
-  // a signature may be examined, and replaced, as a text of its own
+  // a signature may be examined, and replaced, as a separate text
   for (const span of unsigned) replaced.set(span.start, { span, text: empty });
   const edits = [...replaced.values()];
   if (edits.length === 0 || !(given instanceof JsonOutgoing)) return given;

@@ -1,7 +1,7 @@
 /**
- * The output guardrails of the tenant: the last stage of an answer (docs/rules/guardrails.md#actions). `block` holds the
- * whole answer, so that a blocked one is a real error; `redact` holds back only what a match may still grow into; `log_only`
- * holds nothing back and examines a copy when the answer has ended.
+ * The output guardrails of the tenant: the last stage of an answer (docs/rules/guardrails.md#actions). `block` holds the whole
+ * answer, so that a blocked one is a real error; `redact` holds back only text that may still become a match; `log_only` holds
+ * nothing back and examines a copy when the answer has ended.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ScanMatch, ScannedText, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
@@ -68,7 +68,7 @@ function hasText({ route }: Call): boolean {
   return route.requestType !== "embedding" && route.requestType !== "image" && route.billedBy !== "characters";
 }
 
-/** Whether every answer of the route is text, whatever its upstream declares. */
+/** Whether every answer of the route is text, whatever type its upstream declares. */
 function isOfText({ route: { requestType, billedBy } }: Call): boolean {
   return requestType !== "other" && (requestType !== "audio" || billedBy === "seconds");
 }
@@ -92,7 +92,7 @@ async function guard(guarding: Guarding, answer: StagedAnswer, report: AnswerRep
   return { ...answer, body: bodyOfBytes(await examined(guarding, answer, report)) };
 }
 
-/** An answer in a coding that is not read, if the policy lets it pass. Throws 503 `content_policy_unavailable`. */
+/** An answer in a coding that cannot be read, if the policy lets it pass. Throws 503 `content_policy_unavailable`. */
 async function unread({ call, request, guards }: Guarding, answer: StagedAnswer): Promise<StagedAnswer> {
   await withSpan(call, "boon:guardrails_output", async (span) => {
     const harm = guards.guardModel === null ? null : "failed";
@@ -103,7 +103,7 @@ async function unread({ call, request, guards }: Guarding, answer: StagedAnswer)
   throw new GatewayError("content_policy_unavailable");
 }
 
-/** The whole answer, as it may be given. Throws GatewayError, and what the body fails with. */
+/** The whole answer in its allowed form. Throws GatewayError, and errors of the body. */
 async function examined(
   { call, request, guards }: Guarding,
   answer: StagedAnswer,
@@ -130,8 +130,8 @@ async function examined(
 }
 
 /**
- * Each text is scanned with its other parts, and alone: the texts of an answer do not continue one another. What is not
- * `readable` as text counts as not read whole.
+ * Each text is scanned with its other parts, and alone: the texts of an answer do not continue one another. An answer that is
+ * not `readable` as text counts as not fully read.
  */
 async function scanAnswer(
   { call, request, guards }: Guarding,
@@ -169,7 +169,7 @@ async function scanTexts(
   return await runScan(call, request, { side: "output", guards, span, find, harmText });
 }
 
-/** The end of what the client is going to read: the guard model must not see what is redacted. */
+/** The end of the text that the client will read: the guard model must not see redacted text. */
 function* judgedTexts({ action, scan }: Guards, texts: readonly (readonly string[])[]): Steps<readonly string[]> {
   const judged: (readonly string[])[] = [];
   for (let [at, length] = [texts.length - 1, 0]; at >= 0 && length < HARM_TEXT_MAX; at -= 1) {
@@ -220,12 +220,12 @@ function* redactedBytes(
   return concat([yield* filtered(new SseFilter([redacting], true), redacted, take), yield* redacting.finish()]);
 }
 
-/** What a filter passes on of a whole stream. */
+/** The output of a filter for a whole stream. */
 function* filtered(filter: SseFilter, bytes: Uint8Array, take?: TakeBytes): Steps<Uint8Array> {
   return concat([yield* pushed(filter, bytes, take), yield* filter.finishing()]);
 }
 
-/** What a filter passes on with a chunk, which may be an answer that was held. */
+/** The output of a filter for a chunk, which may include a held answer. */
 function* pushed(filter: SseFilter, bytes: Uint8Array, take: TakeBytes = () => undefined): Steps<Uint8Array> {
   const passed: Uint8Array[] = [];
   for (let at = 0; at < bytes.byteLength; at += PART_BYTES) {
@@ -308,7 +308,7 @@ function redactedStream(
   );
 }
 
-/** The same body; a copy of it is examined when it has ended, in whatever way. */
+/** The same body; a copy of it is examined when it has ended, in any way. */
 function lookedAt(guarding: Guarding, { body, contentType }: StagedAnswer): ReadableStream<Uint8Array> {
   const { call, request } = guarding;
   const copy: Uint8Array[] = [];

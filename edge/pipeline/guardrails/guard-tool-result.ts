@@ -1,6 +1,6 @@
 /**
- * The result of a tool that the gateway called itself, or of a model that it asked for a description of an image: it is
- * input of the model like a prompt, and comes from a party that nobody checks (docs/rules/guardrails.md#tool-results).
+ * The result of a tool that the gateway called itself, or of a model that it asked for a description of an image: it is input
+ * of the model like a prompt, and comes from an unchecked party (docs/rules/guardrails.md#tool-results).
  */
 import type { Steps } from "../../../shared/steps.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";

@@ -1,6 +1,6 @@
 /**
- * Whether a text is harmful, by the tenant's guard model (docs/rules/guardrails.md#harm): a sub-call with a row of its own.
- * The answer of the model is text of another party: only its verdict is used.
+ * Whether a text is harmful, by the tenant's guard model (docs/rules/guardrails.md#harm): a sub-call with its own row. The
+ * answer of the model is text of another party: only its verdict is used.
  */
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import { RATE_NAMES, RATES } from "../../domain/budget/rates.ts";
@@ -14,10 +14,10 @@ const TEXT_MAX = 8000;
 const TIMEOUT_MS = 5000;
 const PROMPT = "You are a content safety classifier. Answer with exactly one word: SAFE or UNSAFE.";
 
-/** `failed`: the model is not there, did not answer in time, or answered something else. */
+/** `failed`: the model is unavailable, did not answer in time, or answered something else. */
 type HarmVerdict = "safe" | "unsafe" | "failed";
 
-/** What the budgets of a caller refuse. */
+/** A refusal by the budgets of a caller. */
 const OF_BUDGETS: ReadonlySet<string> = new Set<ErrorCode>([
   ...RATE_NAMES.map((rate) => RATES[rate].code),
   "key_budget_exhausted",
@@ -28,7 +28,7 @@ const OF_BUDGETS: ReadonlySet<string> = new Set<ErrorCode>([
   "request_larger_than_quota",
 ]);
 
-/** The verdict on a text; a text without characters is safe. Throws ClientGone, and what its budgets refuse it with. */
+/** The verdict on a text; a text without characters is safe. Throws ClientGone, and refusals by its budgets. */
 export async function judgeHarm(call: Call, request: Prepared, guardModel: string, text: string): Promise<HarmVerdict> {
   if (text.trim() === "") return "safe";
   try {

@@ -1,5 +1,5 @@
 /**
- * What a policy examines when the request has its slot, and how far (docs/rules/guardrails.md#when).
+ * The texts that a policy examines when the request has its slot, and its limits (docs/rules/guardrails.md#when).
  *
  * @module-tag check
  */
@@ -18,7 +18,7 @@ import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 const LONG = "so it goes, ".repeat(3_000);
-/** Letters that fold to eighteen: more than what is read of a request, so that the address behind them is not found. */
+/** Letters that fold to eighteen: longer than the part of a request that is read, so the address after them is not found. */
 const BEYOND = `${"\ufdfa".repeat(3_800_000)} ${MAIL}`;
 const PII: Parameters<typeof worldOf>[0] = { input_scanners: ["pii"], action: "block" };
 const examined = (world: ReturnType<typeof worldOf>) =>

@@ -1,6 +1,6 @@
 /**
- * What a policy examines that only looks (`log_only`): beside the request, after what the client waits for, so that it
- * delays nothing (docs/rules/guardrails.md#actions).
+ * Examination by a policy that only logs (`log_only`): in parallel with the request, after the work that the client waits for,
+ * so that it delays nothing (docs/rules/guardrails.md#actions).
  */
 import { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";
@@ -8,8 +8,9 @@ import type { Prepared } from "../call/known.ts";
 import { sendLateSpan } from "../call/report/spans.ts";
 
 /**
- * Examines something as soon as what waits now has run. `look` gets the call as it is for work that continues without its
- * client. Its span is written separately, because that of the request may be written by then. A failure is shown by the span alone.
+ * Examines something as soon as the work that waits now has run. `look` gets the call in its current state for work that
+ * continues without its client. Its span is written separately, because the request's span may be written by then. A failure is
+ * shown by the span alone.
  */
 export function lookBeside(
   call: Call,

@@ -16,6 +16,8 @@ const CLOSED = { fail_open: false };
 const chunkOf = (content: string) => `{"choices":[{"index":0,"delta":{"content":"${content}"}}]}`;
 const lineOf = (content: string) => `{"message":{"content":"${content}"}}`;
 const unreadOf = (content: string) => `{"message":{"content":"${content}"},"l":NaN}`;
+/** Ends of lines for readers such as Python's. */
+const OTHER_ENDS = ["\v", "\f", "\x1c", "\x1e", "\x85", "\u2028", "\u2029"];
 const HIDDEN = String.raw`x\nblue falcon`;
 const CHUNK = chunkOf(HIDDEN);
 const MESSAGE = lineOf(HIDDEN);
@@ -48,6 +50,12 @@ describe("a keyword behind an escape, in a line of JSON", () => {
     ["in data behind a line", `data: ping\ndata: ${CHUNK}\n\n`, EVENTS],
     ["in data behind a separator", `data: \u001e${CHUNK}\n\n`, EVENTS],
     ["in data behind a letter", `data: x${CHUNK}\n\n`, EVENTS],
+    ...OTHER_ENDS.flatMap((end): [string, string, string][] => [
+      [`of a comment behind ${end}`, `: k${end}data: ${CHUNK}\n\n`, EVENTS],
+      [`of a name behind ${end}`, `event: message${end}data: ${CHUNK}\ndata: {}\n\n`, EVENTS],
+      [`in data behind ${end}`, `data: 1${end}data: ${CHUNK}\n\n`, EVENTS],
+      [`of a line behind ${end}`, `a${end}${MESSAGE}\n`, LINES],
+    ]),
   ];
 
   it.each(all)("is found and replaced: %j", async (_, body, type) => {
@@ -59,6 +67,13 @@ describe("a keyword behind an escape, in a line of JSON", () => {
       isLeft: redact.text.includes("falcon"),
       isReplaced: redact.text.includes("[REDACTED]"),
     }).toEqual({ block: 400, redact: 200, isLeft: false, isReplaced: true });
+  });
+
+  it("is found as the name of an event", async () => {
+    const body = `event: blue falcon\ndata: {}\n\n`;
+    const block = await answered({ ...CLOSED, action: "block" }, body, EVENTS);
+    const redact = await answered({ ...CLOSED, action: "redact" }, body, EVENTS);
+    expect({ block: block.status, isLeft: redact.text.includes("falcon") }).toEqual({ block: 400, isLeft: false });
   });
 
   it("keeps what stands around it, stays JSON, and has what was held back in one more line", async () => {
@@ -74,11 +89,19 @@ describe("a keyword behind an escape, in a line of JSON", () => {
 describe("a keyword that is split over lines of JSON behind something else", () => {
   it.each([
     ["lines", `null\n${lineOf("a blue")}\n${lineOf(" falcon")}\n`, LINES],
+    ["lines behind others", `a\v${lineOf("a blue")}\na\v${lineOf(" falcon")}\n`, LINES],
     ["records", `\u001e${lineOf("a blue")}\n\u001e${lineOf(" falcon")}\n`, LINES],
   ])("is found and replaced: %s", async (_, body, type) => {
     const block = await answered({ ...CLOSED, action: "block" }, body, type);
     const redact = await answered({ ...CLOSED, action: "redact" }, body, type);
     expect({ block: block.status, isLeft: redact.text.includes("falcon") }).toEqual({ block: 400, isLeft: false });
+  });
+
+  it("is found in lines of data that are a document together, or behind others", async () => {
+    const behind = `data: 1\fdata: ${chunkOf("a blue")}\n\ndata: 1\fdata: ${chunkOf(" falcon")}\n\n`;
+    expect(await answered({ ...CLOSED, action: "block" }, behind, EVENTS)).toMatchObject({ status: 400 });
+    const body = `data: [\ndata: ${chunkOf("a blue")}\ndata: ]\n\ndata: [1,\ndata: ${chunkOf(" falcon")}\ndata: ]\n\n`;
+    expect(await answered({ ...CLOSED, action: "block" }, body, EVENTS)).toMatchObject({ status: 400 });
   });
 
   it("is found in a held stream without the word data", async () => {
@@ -121,6 +144,13 @@ describe("an honest answer", () => {
     ["lines", `${lineOf("a")}\r\n\n${lineOf("b")}`, LINES],
     ["events", `: ping\n\nevent: ping\ndata: {"type":"ping"}\n\ndata: ${chunkOf("a b ")}\n\ndata: [DONE]\n\n`, EVENTS],
     ["a document in place of events", `{\n  "choices": [{"message": {"content": "a"}}]\n}\n`, EVENTS],
+    [
+      "comments",
+      `: OPENROUTER PROCESSING\n\n: ${"x".repeat(300)}\n\ndata: ${chunkOf("a ")}\n\ndata: [DONE]\n\n`,
+      EVENTS,
+    ],
+    ["a document in lines of data", 'data: {\ndata:   "choices": []\ndata: }\n\ndata: [DONE]\n\n', EVENTS],
+    ["a line in a text", `${lineOf("a\u2028b\x85c")}\n`, LINES],
     ["text in data", "data: hello\ndata: you\n\ndata: [DONE]\n\n", EVENTS],
   ])("passes as it came: %s", async (_, body, type) => {
     for (const action of ["block", "redact"] as const) {

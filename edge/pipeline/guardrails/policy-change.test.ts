@@ -1,4 +1,4 @@
-/** A guardrails policy counts as it is when it is used (docs/rules/guardrails.md#policies). */
+/** The version of a guardrails policy at its use counts (docs/rules/guardrails.md#policies). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   alertTexts as alertsOf,

@@ -1,5 +1,5 @@
 /**
- * What is told of a scan: counters, an alert for a match, and the attributes of its span (docs/rules/guardrails.md#actions).
+ * The report of a scan: counters, an alert for a match, and the attributes of its span (docs/rules/guardrails.md#actions).
  * Scanners and counts only: no matched text leaves this plane.
  */
 import { issues } from "../../../shared/alerts.ts";
@@ -9,10 +9,10 @@ import type { Call } from "../call/context.ts";
 import type { GuardedSide, Guards, Scanner } from "../call/guards.ts";
 import type { Prepared } from "../call/known.ts";
 
-/** What a scan has found: matches by scanner; those that found nothing are absent. */
+/** The result of a scan: matches by scanner; scanners without matches are absent. */
 type ScanCounts = Partial<Record<Scanner, number>>;
 
-/** The verdict on harm; null: there is none. */
+/** The verdict on harm; null if there is none. */
 export type HarmVerdict = "safe" | "unsafe" | "failed" | null;
 
 /** A scan that is over. */
@@ -35,7 +35,7 @@ export function countsOf(matches: Iterable<{ readonly scanner: Scanner }>): Scan
   return counts;
 }
 
-/** Reports a scan of a request; `span`: that of the scan. */
+/** Reports a scan of a request; `span`: the span of the scan. */
 export function reportScan(call: Call, { principal }: Prepared, span: OpenSpan, scan: EndedScan): void {
   const { side, guards, counts, whole, harm, textMs, harmMs } = scan;
   const { textScanners, action } = guards;

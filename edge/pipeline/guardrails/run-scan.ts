@@ -1,6 +1,6 @@
 /**
- * One scan of the texts of one side: the scanners that need no model, and the guard model when nothing was refused by
- * then; then what is told of it (report-scan.ts).
+ * One scan of the texts of one side: the scanners that need no model, and the guard model if nothing was refused by then; then
+ * its report (report-scan.ts).
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import type { ScanMatch, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
@@ -13,7 +13,7 @@ import type { Prepared } from "../call/known.ts";
 import { judgeHarm } from "./judge-harm.ts";
 import { countsOf, type HarmVerdict, reportScan } from "./report-scan.ts";
 
-/** What is to be scanned, and by which policy. */
+/** The texts to scan, and the policy. */
 interface Scan {
   readonly side: GuardedSide;
   readonly guards: Guards;
@@ -26,10 +26,10 @@ interface Scan {
   readonly harmText: () => Steps<string>;
 }
 
-/** What the policy says of what was scanned. */
+/** The policy's verdict on the scanned texts. */
 interface ScanVerdict {
   readonly blocked: boolean;
-  /** The guard model failed, or the texts were too long, and the policy does not let pass what was not judged. */
+  /** The guard model failed, or the texts were too long, and the policy does not let unjudged texts pass. */
   readonly unjudged: boolean;
   /** Something was found. */
   readonly matched: boolean;
@@ -38,7 +38,7 @@ interface ScanVerdict {
 /** What one reading of the texts may take. */
 export const scanRoom = (): ScanRoom => ({ units: LIMITS.guardrailsScan });
 
-/** Scans, and reports what was found. Throws ClientGone. */
+/** Scans, and reports the findings. Throws ClientGone. */
 export async function runScan(call: Call, request: Prepared, scan: Scan): Promise<ScanVerdict> {
   const { side, guards, span, find, harmText } = scan;
   const { clock } = call.ports;
@@ -55,7 +55,7 @@ export async function runScan(call: Call, request: Prepared, scan: Scan): Promis
     if (guardModel !== null && !refused)
       harm = await judgeHarm(call, request, guardModel, await inTurns(call, harmText()));
   } finally {
-    // A client that leaves while the guard model is asked does not undo what was found.
+    // A client that leaves while the guard model is called does not undo the findings.
     const times = { textMs: scannedMs - startedMs, harmMs: clock() - scannedMs };
     reportScan(call, request, span, { side, guards, counts, whole, harm, ...times });
   }

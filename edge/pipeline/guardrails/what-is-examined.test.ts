@@ -1,5 +1,5 @@
 /**
- * Which texts guardrails examine besides messages, what the guard model gets to see, and that looking delays nothing
+ * Which texts guardrails examine besides messages, which texts the guard model sees, and that examining delays nothing
  * (docs/rules/guardrails.md#where-it-looks, docs/rules/guardrails.md#harm).
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -242,7 +242,7 @@ describe("the definitions of a request", () => {
   });
 });
 
-/** What the guard model was asked, and an upstream that judges everything safe. */
+/** The questions to the guard model, and an upstream that judges everything safe. */
 function judged(world: TestPipeline, events = false): string[] {
   const asked: string[] = [];
   world.upstream = async (call) => {
@@ -290,7 +290,7 @@ describe("the guard model", () => {
   });
 });
 
-/** A tool loop whose tool answers with an address; under log_only, the guard model answers when it is told to. */
+/** A tool loop whose tool answers with an address; under log_only, the guard model answers when the test tells it to. */
 function loopWorldOf(action: "redact" | "log_only") {
   const world = new LoopWorld([callsTool("search"), saying("done")]);
   const policy = { ...GUARD_POLICY, action, input_scanners: ["pii", "harm"] as const, guard_model: "guard" };

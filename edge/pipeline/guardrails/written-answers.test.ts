@@ -13,7 +13,7 @@ beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform
 const MEMORY_BYTES = 4_000_000;
 const texts = (count: number): readonly string[] => Array.from({ length: count }, () => "a");
 
-/** An answer of these events, and what is left of the memory for answers. */
+/** An answer of these events, and the rest of the memory for answers. */
 async function guarded(policy: object, events: readonly object[], type = "text/event-stream") {
   const world = worldOf({ output_scanners: ["ban_keywords"], fail_open: false, ...policy });
   world.memory.answerMemory = new MemoryBudget(MEMORY_BYTES);

@@ -24,7 +24,7 @@ export interface McpAccess extends Authenticated {
   readonly server: McpServerRecord;
 }
 
-/** What was known, with caller and server. Throws the failure of 400, 401, 403, 404, 413, or 503. */
+/** The input, with caller and server. Throws the failure of 400, 401, 403, 404, 413, or 503. */
 export async function accessMcpServer(call: Call, known: Known, name: string): Promise<McpAccess> {
   const again = async (before: Known): Promise<Looked> => await lookUp(call, before, name);
   const looked = await readUntilCurrent(call, await again(known), (read) => revsOf(call, read), again);

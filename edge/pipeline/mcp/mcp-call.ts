@@ -23,7 +23,7 @@ import { readBody } from "../resolve-model/read-body.ts";
 import { MCP_BODY_MAX_BYTES, type McpAccess } from "./mcp-access.ts";
 import { ownersOf, pageId } from "./mcp-session.ts";
 
-/** Time within which a server has to send headers (docs/rules/mcp.md#calls). */
+/** Time within which a server must send headers (docs/rules/mcp.md#calls). */
 const HEADERS_WITHIN_MS = 30_000;
 
 /** An answer whose body is still to come; `stop` ends it. */
@@ -94,8 +94,8 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
 }
 
 /**
- * Why an answer is not the client's; null: it is. A client never has the credential that the server asks for, and would take a 401
- * for one of the gateway.
+ * Why an answer must not go to the client; null: it may. A client never has the credential that the server requires, and would
+ * take a 401 for one of the gateway.
  */
 function unusable(status: number): string | null {
   if (status === 401) return "answered 401: it refuses the credential of its registration";
@@ -108,9 +108,7 @@ async function isNamedPage(call: Call, { name, upstream_url }: McpServerRecord, 
   return (await ownersOf(call, name, [pageId(rest)])).length > 0;
 }
 
-/**
- * Whether the client only listens for messages of the server: then there is no request that its leaving could cancel.
- */
+/** Whether the client only listens for messages of the server: then it has no request to cancel by leaving. */
 export function isListening(call: Call): boolean {
   return call.request.method === "GET" || call.request.method === "HEAD";
 }

@@ -7,7 +7,7 @@ import { runMcp } from "./run-mcp.ts";
 // The runtime has its own class; Node's does not differ in anything that matters here.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));
 
-/** What a client gets of a stream with these sessions, one event for each, and the sessions that are its own then. */
+/** The client's stream with these sessions, one event for each, and the sessions that it owns then. */
 async function listened(sessions: readonly string[]) {
   const world = new TestPipeline();
   world.mcpServer = mcpServerOf();

@@ -72,7 +72,7 @@ describe("an answer whose client has left", () => {
   it("silently, while it does not read, is noticed too", async () => {
     const { reader, stop, server, say: send } = relayed("POST", EVENTS);
     await reader.cancel();
-    // Writes fail now; the answer is read to its end all the same.
+    // Writes fail now; the answer is still read to its end.
     for (let at = 0; at < 5; at += 1) await send(`data: ${at}\n\n`);
     await server.close();
     await world.settled();

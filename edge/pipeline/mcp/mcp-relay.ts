@@ -75,7 +75,7 @@ class Leaving {
   }
 }
 
-/** Moves bytes until the server's end; never rejects. Nothing is read before the client has taken what came before. */
+/** Moves bytes until the server's end; never rejects. Nothing is read before the client has taken the earlier bytes. */
 async function pump(
   { interruption }: Call,
   body: ReadableStream<Uint8Array>,

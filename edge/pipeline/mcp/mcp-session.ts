@@ -18,7 +18,7 @@ interface McpSession {
 
 /**
  * The session ids that the call names, when none belongs to another tenant; ids without a known tenant pass. Throws 404
- * `mcp_session_not_found`, after which clients begin a new session, and 503 while nobody can say whose they are.
+ * `mcp_session_not_found`, after which clients start a new session, and 503 while their owners cannot be read.
  */
 export async function checkMcpSession(call: Call, { server, principal }: McpAccess): Promise<McpSession> {
   const tenantId = principal.tenant.id;
@@ -33,12 +33,12 @@ export async function checkMcpSession(call: Call, { server, principal }: McpAcce
   return { tenantId, ids };
 }
 
-/** What stands for a page of a server among its sessions: such a page is known once the server has named it. */
+/** Represents a page of a server among its sessions: such a page is known once the server has named it. */
 export function pageId(rest: string): string {
   return `page ${rest}`;
 }
 
-/** The tenants to which sessions are known to belong. Throws 503 while nobody can say. */
+/** The tenants that sessions are known to belong to. Throws 503 while they cannot be read. */
 export async function ownersOf(call: Call, server: string, ids: readonly string[]): Promise<readonly string[]> {
   return await call.ports.mcpSessions.owners(server, ids).catch((cause: unknown) => {
     throw new GatewayError("key_store_unavailable", { cause, headers: { "retry-after": "1" } });
@@ -46,7 +46,7 @@ export async function ownersOf(call: Call, server: string, ids: readonly string[
 }
 
 /**
- * Records what the server's answer does to sessions: an id that it gives, with whatever status, belongs to the tenant, even
+ * Records the effect of the server's answer on sessions: an id that it gives, with any status, belongs to the tenant, even
  * before the tenant gets it; a session that it ended (a DELETE that it answered with a 2xx) belongs to no tenant any more.
  * Never throws.
  */

@@ -20,7 +20,7 @@ import { withGatewayEndpoint } from "./mcp-endpoint.ts";
 import { relayMcp } from "./mcp-relay.ts";
 import { checkMcpSession, noteMcpSession } from "./mcp-session.ts";
 
-/** What is known before the server of a call has been found. */
+/** The facts known before the server of a call has been found. */
 const SERVER_UNKNOWN = { ...NOTHING_KNOWN, mcpServer: "unknown" };
 
 /** Answers a call to `/mcp/...`; `target` is where its path leads. Never throws. */

@@ -16,7 +16,7 @@ export class BlockedItems {
     this.#uuid = uuid;
   }
 
-  /** What a response is refused with that begins now; null: nothing is in its way. */
+  /** The refusal of a response that starts now; null: nothing blocks it. */
   get refusal(): GatewayError | null {
     const [waiting] = this.#waiting.values();
     return waiting?.refusal ?? null;
@@ -37,7 +37,7 @@ export class BlockedItems {
     return { type: "response.cancel", event_id: `${OWN_EVENT}cancel_${this.#uuid()}`, ...about };
   }
 
-  /** An item has gone. */
+  /** An item was removed. */
   deleted(event: RealtimeEvent): void {
     for (const [id, { itemId }] of this.#waiting) if (itemId === itemIdOf(event)) this.#waiting.delete(id);
   }

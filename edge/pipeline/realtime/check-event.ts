@@ -1,7 +1,7 @@
 /**
- * What an event of the client may not name (docs/rules/realtime.md#events): fields that steer the upstream, and objects of its
- * account that the tenant was not given. The event, its `session` and its `response` are each read like a body. The items of a
- * session are its own.
+ * Names that an event of the client must not contain (docs/rules/realtime.md#events): fields that steer the upstream, and
+ * objects of its account that the tenant was not given. The event, its `session` and its `response` are each read like a body.
+ * The items of a session are its own.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import type { RealtimeEvent } from "../../domain/realtime/realtime-events.ts";

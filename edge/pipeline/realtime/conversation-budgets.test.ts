@@ -1,4 +1,7 @@
-/** What the next response of a realtime session reserves, whatever its client has chosen for earlier ones (docs/rules/realtime.md#budgets). */
+/**
+ * The reservation for the next response of a realtime session, for any choices of its client for earlier ones
+ * (docs/rules/realtime.md#budgets).
+ */
 import { beforeEach, describe, expect, it } from "vitest";
 import { openSession } from "../../../test/harness/edge/pipeline/realtime-session.ts";
 import { keyOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";

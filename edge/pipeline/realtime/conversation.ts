@@ -1,6 +1,7 @@
 /**
- * What the responses of a realtime session reserve (docs/rules/realtime.md#budgets): what its conversation has by now, and what its
- * settings allow. Settings of the client count once its upstream has taken them, and until then where they allow more.
+ * The reservations of a realtime session's responses (docs/rules/realtime.md#budgets): the size of its conversation so far, and
+ * the output that its settings allow. Settings of the client count once its upstream has taken them, and until then where they
+ * allow more.
  */
 import { ConversationTokens, type SettingsTokens, type Turn } from "../../domain/realtime/conversation-tokens.ts";
 import { OutputLimits } from "../../domain/realtime/output-limits.ts";
@@ -23,7 +24,7 @@ export class Conversation {
     this.#call = call;
   }
 
-  /** Of a response with settings of its own; null: it has none. */
+  /** The estimate of a response; `settings`: its own settings, or null. */
   async estimateFor(settings: JsonObject | null): Promise<TokenEstimate> {
     const { instructions, tools, input } = settings ?? {};
     const ownTokens = settings === null ? 0 : await this.#tokensOf({ instructions, tools, input });
@@ -35,7 +36,7 @@ export class Conversation {
     return estimates.reduce((one, other) => (other.outputTokens > one.outputTokens ? other : one));
   }
 
-  /** Of what the upstream has done without being asked. */
+  /** For things that the upstream has done unasked. */
   get inputTokens(): number {
     return this.#tokens.inputTokens;
   }
@@ -86,7 +87,7 @@ export class Conversation {
     this.#tokens.heard(characters);
   }
 
-  /** A response begins with these settings, which the client asks for now or its upstream has begun unasked. */
+  /** A response with these settings starts. The client asks for it now, or its upstream has started it unasked. */
   begun(settings: JsonObject | null, isAsked: boolean): Turn {
     return this.#tokens.begun(readContextOf(settings), isAsked);
   }

@@ -28,7 +28,7 @@ export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-/** The data of the events that have ended, and what follows them. */
+/** The data of the ended events, and the rest. */
 function splitEvents(text: string): { readonly events: string[]; readonly rest: string } {
   const events = text.split("\n\n");
   const rest = events.pop() ?? "";

@@ -1,4 +1,7 @@
-/** What a realtime session passes on under a policy, and what an event may name (docs/rules/realtime.md#guardrails). */
+/**
+ * The events that a realtime session passes on under a policy, and the names that an event may contain
+ * (docs/rules/realtime.md#guardrails).
+ */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type GuardPolicy, guardedWorldOf } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
 import type { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
@@ -13,7 +16,7 @@ beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform
 
 const opened = async (policy: Partial<GuardPolicy> | null) => await openSession(guardedWorldOf(policy));
 
-/** What a client says, one after another, and what comes of it: the events that went on, and the codes of the others. */
+/** The events of a client, one after another, and the outcome: the events that were passed on, and the codes of the others. */
 async function said(policy: Partial<GuardPolicy> | null, events: readonly unknown[]) {
   const { client, upstream } = await opened(policy);
   for (const event of events) client.says(event);
@@ -22,7 +25,7 @@ async function said(policy: Partial<GuardPolicy> | null, events: readonly unknow
   return { sent: upstream.sent, codes: codesOf(client) };
 }
 
-/** What an upstream says, and what the client gets before the event that says that no more comes. */
+/** The events of an upstream, and those that the client gets before the event that announces the end. */
 async function heard(policy: Partial<GuardPolicy> | null, messages: readonly unknown[]) {
   const { client, upstream } = await opened(policy);
   for (const message of messages) upstream.says(message);

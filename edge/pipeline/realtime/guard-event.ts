@@ -40,7 +40,7 @@ const BODIES = ["session", "response"] as const;
 /** How often an item is redacted that completes one match after another. */
 const ROUNDS_MAX = 3;
 
-/** The event as the policy lets it pass. Throws the failure of what refuses it. */
+/** The event as the policy lets it pass. Throws the failure of a refusal. */
 export async function guardedEvent(
   session: Call,
   request: OpenSession,
@@ -69,12 +69,15 @@ export async function guardedEvent(
   return written;
 }
 
-/** Whether an event shows what the client said in audio. */
+/** Whether an event shows a transcript of the client's audio. */
 export function showsSpoken(event: RealtimeEvent): boolean {
   return isTranscriptPiece(event) || transcriptsOf(event).length > 0;
 }
 
-/** The event with what the client said in audio, as the policy lets it be shown; null: not yet. Throws the failure of what refuses it. */
+/**
+ * The event with the transcript of the client's audio, as the policy lets it be shown; null: not yet. Throws the failure of a
+ * refusal.
+ */
 export async function guardedSpoken(
   session: Call,
   request: OpenSession,
@@ -96,7 +99,7 @@ export async function guardedSpoken(
   return withTranscripts(event, () => String(texts.shift()));
 }
 
-/** The item as the policy lets it pass behind what was said before, and its texts. */
+/** The item as the policy lets it pass after the earlier text, and its texts. */
 async function guardedItem(session: Call, request: OpenSession, given: JsonObject, before: SaidBefore) {
   let item = given;
   let texts = await textsOfItem(session, request, item);
@@ -111,7 +114,7 @@ async function guardedItem(session: Call, request: OpenSession, given: JsonObjec
     const { contents, beside } = texts;
     item = last;
     texts = await textsOfItem(session, request, item);
-    // the model has the beginning of a match as it was: what is left of the item may complete another one
+    // the model has the unredacted start of a match: the rest of the item may complete another one
     const completesMatch = JSON.stringify(items.slice(0, -1)) !== JSON.stringify(earlier);
     const isSame = JSON.stringify([texts.contents, texts.beside]) === JSON.stringify([contents, beside]);
     if (!completesMatch || isSame) return { item, texts };
@@ -134,7 +137,7 @@ async function textsOfItem(session: Call, request: OpenSession, item: JsonObject
   return { contents: written.slice(beside.length), isSystem, beside: written.slice(0, beside.length) };
 }
 
-/** A call of its own, whose texts are those of a call of this path. */
+/** A separate call, whose texts are those of a call of this path. */
 function asPathOf(session: Call, path: string): Call {
   const call = callOnSession(session);
   const { requestType } = routeClassOf(path);
@@ -165,7 +168,7 @@ async function examined(session: Call, request: OpenSession, body: JsonObject, p
 /** What happens to the events of a response on their way. */
 export interface GuardedEvents {
   push(text: string): Promise<void>;
-  /** No event follows. Resolves when the client has those that it may have. Throws what the answer is refused with. */
+  /** No event follows. Resolves when the client has all events that it may have. Throws the refusal of the answer. */
   end(): Promise<void>;
 }
 
@@ -174,7 +177,7 @@ export function guardedEvents(
   { call, request }: Pick<ResponseCall, "call" | "request">,
   send: (text: string) => void,
 ): GuardedEvents | null {
-  // A response is what its client asked for, not what the gateway asks for itself.
+  // A response is the client's request, not the gateway's own.
   const [stage] = outputGuards({ ...call, parentId: null }, request);
   if (stage === undefined) return null;
   const { readable, writable } = new IdentityTransformStream();
@@ -196,7 +199,7 @@ export function guardedEvents(
   passed.catch(() => undefined);
   const encoder = new TextEncoder();
   return {
-    // What is no longer read shows its reason at the end.
+    // Shows the reason at the end if the rest is no longer read.
     push: async (text) => await writer.write(encoder.encode(`data: ${text}\n\n`)).catch(() => undefined),
     end: async () => {
       await writer.close().catch(() => undefined);
@@ -205,7 +208,7 @@ export function guardedEvents(
   };
 }
 
-/** Ends what is examined. Returns what it is refused with; null: the client has all of it. */
+/** Ends the examination. Returns the refusal; null: the client has all of it. */
 export async function guardRefusal(guarded: GuardedEvents | null): Promise<GatewayError | null> {
   try {
     await guarded?.end();

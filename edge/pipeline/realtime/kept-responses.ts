@@ -28,7 +28,7 @@ export class KeptResponses {
     return this.#responses.get(id)?.items ?? null;
   }
 
-  /** Keeps a copy of the items, which are in these pieces. What does not fit is not kept. */
+  /** Keeps a copy of the items, which are in these pieces, if it fits. */
   keep(id: string, items: readonly Uint8Array[]): void {
     if (this.#isOver) return;
     this.#forget(id);

@@ -1,4 +1,4 @@
-/** What an upstream says in a realtime session under a policy, as its client gets it (docs/rules/realtime.md#guardrails). */
+/** The upstream's events of a realtime session under a policy, as the client gets them (docs/rules/realtime.md#guardrails). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import {
@@ -21,7 +21,7 @@ const retrieved = (text: string) => ({
 });
 const END = { type: "rate_limits.updated" };
 
-/** What the client gets of these messages, in their order. */
+/** The client's events for these messages, in order. */
 async function heard(world: TestPipeline, messages: readonly unknown[]) {
   const { client, upstream } = await openSession(world);
   upstream.says(...messages, END);

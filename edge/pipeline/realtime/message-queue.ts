@@ -12,15 +12,15 @@ import type { RequestMemory } from "../call/memory/response-memory.ts";
 
 export type Message = string | ArrayBuffer;
 
-/** What a message takes in memory in addition to its bytes. */
+/** The memory of a message in addition to its bytes. */
 const OWN_BYTES = 256;
-/** Other work has its turn after so many messages: the events of a connection alone let nothing else run. */
+/** Other work runs after so many messages: the events of a connection alone would let nothing else run. */
 const MESSAGES_OF_TURN = 8;
 
 interface Handling {
   /** It closes the memory, whatever happens to the message. */
   readonly handle: (message: Message, memory: RequestMemory) => Promise<void>;
-  /** Called with what `handle` throws, and with what a message is refused with. */
+  /** Called with errors of `handle`, and with refusals of messages. */
   readonly failed: (error: unknown) => void;
   /** Reserves memory for a message from when it came; null: it is dropped. */
   readonly reserve?: (bytes: number) => RequestMemory | null;
@@ -33,7 +33,7 @@ interface Waiting {
   readonly memory: RequestMemory;
 }
 
-/** That of a message which is counted by the queue alone. */
+/** The memory of a message that only the queue counts. */
 const UNRESERVED: RequestMemory = { cover: () => true, close: () => undefined };
 
 export class MessageQueue {

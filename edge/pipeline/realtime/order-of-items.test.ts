@@ -1,4 +1,6 @@
-/** The texts of a realtime session as its model reads them: in which order, and in whose words (docs/rules/realtime.md#guardrails). */
+/**
+ * The texts of a realtime session as its model reads them: their order, and their speakers (docs/rules/realtime.md#guardrails).
+ */
 import { describe, expect, it } from "vitest";
 import { type GuardPolicy, guardedWorldOf } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
 import { openSession } from "../../../test/harness/edge/pipeline/realtime-session.ts";
@@ -21,7 +23,7 @@ const refusalOf = ({ event_id = null }: { readonly event_id?: unknown } = {}) =>
   error: { event_id },
 });
 
-/** What a client says, and what comes of it: the events that went on, and what the client was told. */
+/** The events of a client, and the outcome: the events that were passed on, and the messages to the client. */
 async function said(policy: Partial<GuardPolicy> | null, events: readonly object[]) {
   const { client, upstream } = await openSession(guardedWorldOf(policy));
   client.says(...events);

@@ -1,4 +1,4 @@
-/** A realtime session between two connections: what ends it by itself, and what its messages wait for. */
+/** A realtime session between two connections: what ends it without a close, and what its messages wait for. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { openSession } from "../../../test/harness/edge/pipeline/realtime-session.ts";

@@ -1,8 +1,8 @@
 /**
- * A realtime session that has its slot and its upstream (docs/rules/realtime.md): events go both ways, each side's in its order.
- * A response reserves its budgets before its upstream makes it, and is settled when that says that it is done. The session ends
- * once: when a side closes, when it may not go on, or when a message cannot be passed on. Invariant: at its end every response is
- * settled, and the session itself.
+ * A realtime session that has its slot and its upstream (docs/rules/realtime.md): events go both ways, each side's in order. A
+ * response reserves its budgets before its upstream makes it, and is settled when the upstream reports its end. The session
+ * ends once: when a side closes, when it may not continue, or when a message cannot be passed on. Invariant: at its end every
+ * response is settled, and the session itself.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
@@ -118,8 +118,8 @@ export class RealtimeSession implements SessionOfResponses {
   }
 
   /**
-   * What a side has sent is handled before its end; nothing is left to do for a client that is gone.
-   * `lost`: what the session fails with when the connection breaks off; null: with what that is reported as.
+   * The messages of a side are handled before its end; nothing is left to do for a client that is gone. `lost`: the error of
+   * the session when the connection breaks off; null: the reported error.
    */
   #listen(socket: WebSocket, queue: MessageQueue, lost: ClientGone | null): void {
     const broken = (): void => {
@@ -172,7 +172,7 @@ export class RealtimeSession implements SessionOfResponses {
     this.#request = { ...this.#request, principal, identity };
   }
 
-  /** The event as the caller's policy, as it is now, lets it pass. Throws what refuses the event, or by now the caller. */
+  /** The event as the caller's current policy lets it pass. Throws the refusal of the event, or of the caller. */
   async #examined(event: NumberedEvent): Promise<RealtimeEvent> {
     await this.readCaller();
     await checkEvent(this.call, this.#request, event);
@@ -217,7 +217,7 @@ export class RealtimeSession implements SessionOfResponses {
     await this.#responses.transcribed(event);
     const shown = event.type === "error" ? withGivenId(event) : await this.#spoken(event);
     if (shown === null) return;
-    // What is read as a line must be one.
+    // Readers take the text as one line, so it must contain no line breaks.
     const isAsItCame = !isExamined && shown === event && typeof message === "string" && !/[\r\n]/.test(message);
     await this.#responses.pass(shown, isAsItCame ? message : JSON.stringify(shown));
   }
@@ -228,7 +228,10 @@ export class RealtimeSession implements SessionOfResponses {
     return this.#responses.refused(event);
   }
 
-  /** The event, as far as it may show what the client said in audio; null: it may not. Throws what ends the session. */
+  /**
+   * The event, as far as it may show the transcript of the client's audio; null: it may not. Throws errors that end the
+   * session.
+   */
   async #spoken(event: RealtimeEvent): Promise<RealtimeEvent | null> {
     if (!showsSpoken(event)) return event;
     await this.readCaller();
@@ -248,12 +251,12 @@ export class RealtimeSession implements SessionOfResponses {
     else sendTo(socket, message);
   }
 
-  /** Tells the client of what refuses one event. Throws every other failure. */
+  /** Tells the client that one event was refused. Throws every other failure. */
   refuse(error: unknown, about: unknown = null): void {
     this.tell(this.#ofOneEvent(error), about);
   }
 
-  /** Tells the client of an error. `about`: the id of its event that caused it. */
+  /** Reports an error to the client. `about`: the id of its event that caused it. */
   tell(error: GatewayError, about: unknown = null): void {
     this.send("client", this.#told(error, about));
   }
@@ -262,7 +265,7 @@ export class RealtimeSession implements SessionOfResponses {
     return JSON.stringify(errorEventOf(body.error, this.call.ports.random.uuid(), about));
   }
 
-  /** Ends the session with what it may not, or cannot, go on for. */
+  /** Ends the session with the reason why it may not, or cannot, continue. */
   #fail(thrown: unknown): void {
     if (this.#hasEnded) return;
     const { cause } = StageFailure.of(thrown, this.#request);

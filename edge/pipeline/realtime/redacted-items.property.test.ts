@@ -1,4 +1,4 @@
-/** What the model reads of items that a policy redacts, one after another (docs/rules/realtime.md#guardrails). */
+/** The items that the model reads if a policy redacts them, one after another (docs/rules/realtime.md#guardrails). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
@@ -14,7 +14,7 @@ interface Said {
 
 const user = (...texts: readonly string[]): Said => ({ role: "user", texts });
 
-/** The texts that go upstream, with the codes of what does not. */
+/** The texts that go upstream, with the codes of the others. */
 async function redacted(items: readonly Said[]) {
   const world = guardedWorldOf({ action: "redact", ban_keywords: ["secretword"], input_scanners: ["ban_keywords"] });
   const { client, upstream } = await openSession(world);
@@ -35,7 +35,7 @@ async function redacted(items: readonly Said[]) {
 
 const scan = compileScan({ scanners: ["ban_keywords"], banKeywords: ["secretword"] });
 
-/** Whether a model that reads the items in this order reads what is banned. */
+/** Whether a model that reads the items in this order reads banned text. */
 function isFound(items: readonly Said[]): boolean {
   const texts = items.flatMap((one) => one.texts.map((text) => ({ text, user: one.role === "user" })));
   return [...atOnce(scan.scanning(texts, { units: Number.POSITIVE_INFINITY }))].length > 0;

@@ -1,6 +1,6 @@
 /**
- * A response of a realtime session (docs/rules/realtime.md#budgets): a sub-call on the slot of its session that reserves its
- * budgets before it runs, and is settled with its own row at its end, exactly once.
+ * A response of a realtime session (docs/rules/realtime.md#budgets): a sub-call on the slot of its session. It reserves its
+ * budgets before it runs, and is settled with its own row when it ends, exactly once.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Measure } from "../../../shared/money/cost.ts";
@@ -29,10 +29,10 @@ import { Settler } from "../settle/settle.ts";
 export type OpenSession = AdmittedRequest & { readonly upstream: UpstreamProgress };
 
 const encoder = new TextEncoder();
-/** By what responses are billed. */
+/** The facts by which responses are billed. */
 const TOKENS: Measure = { kind: "tokens" };
 
-/** A call of its own on the connection of a session. */
+/** A separate call on the connection of a session. */
 export function callOnSession(session: Call): Call {
   const nowMs = session.ports.clock();
   return {
@@ -50,7 +50,7 @@ export function callOnSession(session: Call): Call {
   };
 }
 
-/** What is reserved. */
+/** The reserved amounts. */
 interface Expected {
   readonly estimate: TokenEstimate;
   readonly measure?: Measure;
@@ -58,7 +58,7 @@ interface Expected {
   readonly turn?: Turn;
 }
 
-/** A request of the session for the same caller and model, with an estimate of its own. */
+/** A request of the session for the same caller and model, with its own estimate. */
 function requestOf(session: OpenSession, { estimate, measure = TOKENS }: Expected, nowMs: number): OpenSession {
   const own = new UpstreamProgress();
   const { upstream } = session;
@@ -99,8 +99,8 @@ export class ResponseCall {
   }
 
   /**
-   * What an upstream has done besides, without having been asked: it is charged even if that makes a debt. `refusal`: what its
-   * budgets refuse it with, which its session must not outlive.
+   * Other work of an upstream that nobody asked for: it is charged even if that creates a debt. `refusal`: the refusal of its
+   * budgets, which must end the session.
    */
   static async unasked(
     session: Call,
@@ -136,8 +136,8 @@ export class ResponseCall {
   }
 
   /**
-   * It has ended as its upstream says. Returns its tokens. `refusal`: its client gets none of it, and pays
-   * for it only when that is for what the client itself has said.
+   * It has ended, by its upstream's report. Returns its tokens. `refusal`: its client gets none of it, and pays for it only if
+   * the refusal is due to the client's own input.
    */
   done(status: unknown, refusal: GatewayError | null = null, isOwed = false): BilledTokens {
     const isFailed = status === "failed" && this.#scan.usage().reported === null;
@@ -167,7 +167,7 @@ export class ResponseCall {
     });
   }
 
-  /** No upstream has begun it. */
+  /** No upstream has started it. */
   notBegun(failure: GatewayError | ClientGone): void {
     this.#settler.end({ statusCode: failure instanceof GatewayError ? failure.status : 499, failure });
   }

@@ -1,7 +1,7 @@
 /**
- * The WebSocket mode of Responses (docs/rules/realtime.md#responses-over-a-websocket): each `response.create` is a request of
- * `/v1/responses` of its own, whose events are sent as messages. The connection holds no slot. What is asked for in one lane is
- * answered in its order.
+ * The WebSocket mode of Responses (docs/rules/realtime.md#responses-over-a-websocket): each `response.create` is a separate
+ * request of `/v1/responses`, whose events are sent as messages. The connection holds no slot. The requests of one lane are
+ * answered in order.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -41,7 +41,7 @@ const LOOK_EVERY_MS = 250;
 interface Served {
   readonly lane: string | null;
   readonly isStored: boolean;
-  /** Those of its conversation so far. */
+  /** The items of its conversation so far. */
   readonly items: ItemPieces;
   /** Aborted when its client leaves. */
   readonly gone: AbortController;
@@ -59,7 +59,7 @@ export class ResponsesSocket {
   readonly #callOffs: (() => void)[];
   /** Ends the wait for the first message. */
   readonly #callOffWait: () => void;
-  /** Ends the wait for the next look at what is unread. */
+  /** Ends the wait for the next check of the unread bytes. */
   #callOffLook: (() => void) | null = null;
   /** The last request of each lane. */
   readonly #lanes = new Map<string | null, Promise<void>>();
@@ -112,7 +112,7 @@ export class ResponsesSocket {
     this.#callOffs.push(interruption.listen(() => this.#fail(interruption.failure, false)));
   }
 
-  /** Memory for a message; null: the tenant has none, which its client is told. */
+  /** Memory for a message; null: the tenant has none, and the client gets an error. */
   #reserved(bytes: number): RequestMemory | null {
     const memory = this.#share.open();
     if (memory.cover(bytes)) return memory;
@@ -148,7 +148,7 @@ export class ResponsesSocket {
     }
   }
 
-  /** It is answered after what was asked for before it in its lane. */
+  /** It is answered after the earlier requests of its lane. */
   #enter(request: WrittenRequest, memory: RequestMemory): void {
     const { lane } = request;
     this.#waiting += 1;
@@ -187,7 +187,7 @@ export class ResponsesSocket {
     }
   }
 
-  /** The request behind what it continues. What is kept may go for it: then the request alone has it. */
+  /** The request after the response that it continues. The kept response may be dropped for it: then the request alone has it. */
   #taken(request: WrittenRequest, memory: RequestMemory): ReturnType<WrittenRequest["take"]> {
     const { previous, byteLength } = request;
     const kept = previous === null ? null : this.#kept.items(previous);
@@ -245,7 +245,7 @@ export class ResponsesSocket {
     }
   }
 
-  /** The client will continue a response of which nothing was made. */
+  /** The client will continue a response that produced nothing. */
   #warmUp({ lane, model }: WrittenRequest, items: ItemPieces): void {
     const id = `resp_${this.#call.ports.random.uuid().replaceAll("-", "")}`;
     this.#kept.keep(id, items);
@@ -263,7 +263,7 @@ export class ResponsesSocket {
     this.#send(JSON.stringify({ type: "error", status, error: body.error }), lane);
   }
 
-  /** An event with the name of its lane. What is not an object with members is not passed on. */
+  /** An event with the name of its lane. Anything but an object with members is not passed on. */
   #send(data: string, lane: string | null): void {
     if (this.#hasEnded) return;
     this.#silence.begin();
@@ -275,17 +275,17 @@ export class ResponsesSocket {
     }
   }
 
-  /** Whether so many bytes more are too much for what the client, or its tenant, has not read. */
+  /** Whether so many more bytes are too much for the unread part of the client, or of its tenant. */
   #isTooMuch(bytes: number): boolean {
     const unread = this.#unreadBytes();
     const ofTenant = this.#share.unreadBytes;
     if (unread > LIMITS.realtimeBacklog) return true;
-    // a client that reads gets its small events, whatever the others do, and the first of all may be of any size
+    // a client that reads gets its small events, whatever the others do, and the very first event may have any size
     if (ofTenant === 0 || (unread === 0 && bytes <= LIMITS.smallBody)) return false;
     return ofTenant + bytes > LIMITS.tenantResponsesMemory;
   }
 
-  /** What the client has not read: noted for the other connections of its tenant until it has read all. */
+  /** The client's unread bytes: noted for the other connections of its tenant until it has read all. */
   #unreadBytes(): number {
     const { bufferedAmount } = this.#socket;
     this.#share.noteUnread(this.#socket, bufferedAmount);
@@ -314,7 +314,7 @@ export class ResponsesSocket {
   #end(closing: Closing, endsRequests = true): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    // what it has not read takes memory until the connection is gone
+    // its unread bytes take memory until the connection is gone
     this.#unreadBytes();
     for (const callOff of this.#callOffs) callOff();
     dismiss(this.#socket, closing, this.#call, () => this.#share.remove(this.#socket));

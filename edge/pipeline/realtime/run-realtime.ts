@@ -37,7 +37,7 @@ import { Settler } from "../settle/settle.ts";
 import { RealtimeSession } from "./realtime-session.ts";
 import { switched } from "./switched.ts";
 
-/** In which OpenAI's clients name their end user. */
+/** The header in which OpenAI's clients name their end user. */
 const END_USER_HEADER = "openai-safety-identifier";
 
 /** Never throws. */
@@ -80,7 +80,7 @@ async function resolve<K extends Parsed>(call: Call, request: K): Promise<K & Re
   throw new StageFailure(new GatewayError("untranslatable_route", { value: resolved.model.model_name }), resolved);
 }
 
-/** The upstream's answer: a session when it switches, and what it refuses the upgrade with as it is. */
+/** The upstream's answer: a session if it switches protocols; otherwise its refusal of the upgrade, unchanged. */
 async function open(call: Call, admitted: AdmittedRequest, reload: Reload): Promise<CallAnswer> {
   const upstream = new UpstreamProgress();
   const request = { ...admitted, upstream };

@@ -1,4 +1,4 @@
-/** What the events of a realtime session reserve, and what they are billed (docs/rules/realtime.md#budgets). */
+/** The reservations and bills of a realtime session's events (docs/rules/realtime.md#budgets). */
 import { beforeEach, describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import { GUARD_POLICY } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
@@ -46,8 +46,8 @@ describe("an output limit", () => {
   const ask = { type: "response.create" };
 
   /**
-   * What is reserved for a response at each question, when the two sides have said the events between them. A text of the upstream is
-   * the id of an event that it refuses.
+   * The reservation for a response at each question, when the two sides have sent the events between them. A text of the
+   * upstream is the id of an event that it refuses.
    */
   async function reservedAfter(
     ...rounds: readonly { readonly said?: readonly unknown[]; readonly told?: readonly unknown[] }[]

@@ -1,6 +1,6 @@
 /**
- * The responses of a realtime session (docs/rules/realtime.md#slot-and-rows): each is asked for or begun by its upstream, runs, and is
- * settled once, as is every other thing that the upstream reports usage for.
+ * The responses of a realtime session (docs/rules/realtime.md#slot-and-rows): each is requested or started by its upstream,
+ * runs, and is settled once, like everything else that the upstream reports usage for.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -28,10 +28,10 @@ import { type GuardedEvents, guardedEvents, guardRefusal } from "./guard-event.t
 import type { Message } from "./message-queue.ts";
 import { callOnSession, type OpenSession, ResponseCall } from "./response-call.ts";
 
-/** Ids of what was charged that are remembered. */
+/** How many ids of charges are remembered. */
 const CHARGED_MAX = 256;
 
-/** What a response needs of its session. */
+/** The dependencies of a response on its session. */
 export interface SessionOfResponses {
   readonly call: Call;
   readonly request: OpenSession;
@@ -39,18 +39,18 @@ export interface SessionOfResponses {
   readonly hasEnded: boolean;
   /** Sends a message, unless the session has ended. */
   send(to: "client" | "upstream", message: Message): void;
-  /** Tells the client of an error. */
+  /** Reports an error to the client. */
   tell(error: GatewayError): void;
-  /** Tells the client of what refuses one event. Throws every other failure. */
+  /** Tells the client that one event was refused. Throws every other failure. */
   refuse(error: unknown): void;
-  /** Reads the caller and its policy as they are now. Throws what refuses the caller by now. */
+  /** Reads the current caller and its policy. Throws a refusal of the caller. */
   readCaller(): Promise<void>;
 }
 
 /** A response that its upstream makes. */
 interface Underway {
   readonly response: ResponseCall;
-  /** Null: nothing of it is examined. */
+  /** Null: none of it is examined. */
   guarded: GuardedEvents | null;
   /** Why its client gets no more of it; null: it gets all. */
   refusal: GatewayError | null;
@@ -86,7 +86,7 @@ export class SessionResponses {
     return this.#underway.has(responseIdOf(event) ?? "");
   }
 
-  /** A response begins: one that was asked for, or one by which the upstream answers what it has heard. */
+  /** A response starts: a requested one, or the upstream's answer to audio that it received. */
   async begun(event: RealtimeEvent): Promise<void> {
     const id = responseIdOf(event) ?? "";
     if (this.#underway.has(id)) return;
@@ -117,7 +117,7 @@ export class SessionResponses {
     this.#blocked.deleted(event);
   }
 
-  /** An event is passed on to the client, as one of its response. */
+  /** An event is passed on to the client, as an event of its response. */
   async pass(event: RealtimeEvent, text: string): Promise<void> {
     const id = event.type === "response.done" ? await this.#ended(event, text) : (responseIdOf(event) ?? "");
     const its = this.#underway.get(id);
@@ -129,14 +129,14 @@ export class SessionResponses {
     if (event.type === "response.done" && its !== undefined) await this.#done(id, its, event);
   }
 
-  /** What the event shows was blocked: no response may continue that could use it. Throws the refusal when that is not possible. */
+  /** The shown content was blocked: no response that could use it may continue. Throws the refusal if that is impossible. */
   block(event: RealtimeEvent, refusal: GatewayError): void {
     this.#session.tell(refusal);
     this.#session.send("upstream", JSON.stringify(this.#blocked.block(event, refusal)));
     for (const [id, its] of this.#underway) this.#cancel(id, its, refusal);
   }
 
-  /** What the client said was written down by another model of the upstream, which may report what that took. */
+  /** Another model of the upstream has transcribed the client's audio, and may report its usage. */
   async transcribed(event: RealtimeEvent): Promise<void> {
     const part = transcribedPart(event);
     const { input_tokens: tokens, seconds } = jsonObjectOf(event["usage"]) ?? {};
@@ -145,7 +145,7 @@ export class SessionResponses {
     await this.#charge(event, JSON.stringify(event), "completed", kind);
   }
 
-  /** The session has ended before them: their upstream may have begun those that were asked for. */
+  /** The session has ended before them: their upstream may have started the requested ones. */
   broken(failure: GatewayError | ClientGone): void {
     for (const asked of this.#asked.values()) asked.broken(failure);
     for (const { response, guarded } of this.#underway.values()) {
@@ -189,7 +189,7 @@ export class SessionResponses {
     if ((its?.refusal ?? null) === null) this.#session.send("client", text);
   }
 
-  /** The response that was asked for first of those that have not begun; it has now. */
+  /** The oldest requested response that has not started; it has started now. */
   #longestAsked(): ResponseCall | null {
     const [asked] = this.#asked;
     if (asked === undefined) return null;
@@ -197,14 +197,14 @@ export class SessionResponses {
     return asked[1];
   }
 
-  /** Whether what has this id was not charged; now it is. */
+  /** Whether the item with this id was not charged yet; now it is. */
   #isNew(id: string): boolean {
     const isNew = !this.#charged.has(id);
     this.#charged.set(id, true);
     return isNew;
   }
 
-  /** The id of the response that is done, of those under way. One that never began is charged too, but no id twice. */
+  /** The id of the finished response, of those under way. One that never started is charged too, but no id twice. */
   async #ended(event: RealtimeEvent, text: string): Promise<string> {
     const given = responseIdOf(event);
     if (given !== null && !this.#isNew(given)) return given;
@@ -221,7 +221,7 @@ export class SessionResponses {
   async #done(id: string, its: Underway, event: RealtimeEvent): Promise<void> {
     const ofAnswer = await guardRefusal(its.guarded);
     const refusal = its.refusal ?? ofAnswer;
-    // the client was told when its own words were refused
+    // the client already got the refusal of its own words
     if (its.refusal === null && ofAnswer !== null) this.#session.tell(ofAnswer);
     if (refusal !== null) this.#session.send("client", JSON.stringify(failedResponse(event, refusal.code)));
     const status = jsonObjectOf(event["response"])?.["status"];
@@ -251,10 +251,10 @@ export class SessionResponses {
     if (refusal !== null) this.#session.refuse(refusal);
   }
 
-  /** Charges what the upstream has done without being asked. Throws what does not cover it. */
+  /** Charges unasked work of the upstream. Throws if the budgets do not cover it. */
   async #charge(event: RealtimeEvent, text: string, status: unknown, kind: "tokens" | "seconds"): Promise<void> {
     const { call, request, reload } = this.#session;
-    // a time reserves as a transcription of its own does
+    // a duration reserves like a separate transcription does
     const estimate =
       kind === "tokens"
         ? withOutput(this.conversation.inputTokens, { limitTokens: null, answers: 1 })

@@ -7,7 +7,7 @@ const CLOSING = { code: 1013, reason: "realtime_backlog" };
 /** A connection that the client keeps open. */
 class KeptOpen extends EventTarget {
   readonly readyState = WebSocket.CLOSING;
-  /** What its listeners threw. */
+  /** The errors that its listeners threw. */
   readonly thrown: unknown[] = [];
 
   close(): void {

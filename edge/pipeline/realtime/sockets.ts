@@ -1,9 +1,9 @@
-/** What is done with the connections of a session: nothing of it throws. */
+/** Operations on the connections of a session. None of them throws. */
 import type { Closing } from "../../domain/realtime/close-codes.ts";
 import type { Call } from "../call/context.ts";
 import type { Message } from "./message-queue.ts";
 
-/** A connection that has ended takes nothing more; its own event says so. */
+/** A connection that has ended takes nothing more; its own event reports the end. */
 export function sendTo(socket: WebSocket, message: Message): void {
   try {
     socket.send(message);
@@ -26,9 +26,9 @@ const LINGER_MS = 5_000;
 const LATE_MESSAGES = 1_024;
 
 /**
- * Closes the connection of a client whose session has ended. A client that does not close its side, leaves unread what it was sent,
- * or does not stop sending, is cut off: it would keep memory and work of the runtime for as long as it likes. `gone`: called once,
- * when it keeps none.
+ * Closes the connection of a client whose session has ended. A client that does not close its side, leaves messages unread, or
+ * does not stop sending, is cut off: otherwise it would occupy memory and work of the runtime for as long as it likes. `gone`:
+ * called once, when it occupies none.
  */
 export function dismiss(
   client: WebSocket,

@@ -1,4 +1,4 @@
-/** What the client said in audio, once its upstream has written it down (docs/rules/realtime.md#guardrails). */
+/** The client's audio, once its upstream has transcribed it (docs/rules/realtime.md#guardrails). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type GuardPolicy, guardedWorldOf } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
@@ -24,7 +24,7 @@ async function opened(policy: Partial<GuardPolicy>) {
     return permit;
   };
   const { client, upstream } = await openSession(world);
-  /** The upstream says this, and the client has what comes of it. */
+  /** The upstream sends this, and the client has the resulting events. */
   const heard = async (...events: readonly unknown[]) => {
     const nth = client.count("rate_limits.updated") + 1;
     upstream.says(...events, { type: "rate_limits.updated" });

@@ -22,7 +22,7 @@ export type ItemPieces = readonly Uint8Array[];
 /** The JSON of a value. */
 type Write = (value: unknown) => Promise<Uint8Array>;
 
-/** The JSON of its input, and of its body without that: each begins with a comma but the first, and no brace follows. */
+/** The JSON of its input, and of its body without the input: each except the first starts with a comma, and no brace follows. */
 interface Parts {
   readonly others: Uint8Array;
   readonly previous: Uint8Array;
@@ -36,7 +36,7 @@ export class WrittenRequest {
   readonly isWarmUp: boolean;
   /** An upstream may store its response. */
   readonly isStored: boolean;
-  /** What a warm-up repeats. */
+  /** The values that a warm-up repeats. */
   readonly model: unknown;
   /** The response that it continues. */
   readonly previous: string | null;
@@ -68,8 +68,8 @@ export class WrittenRequest {
   }
 
   /**
-   * Its body, behind these items of the response that it continues, and the items of its conversation, which lie in the body.
-   * It can be taken once: then the request holds nothing of it.
+   * Its body, after these items of the response that it continues, and the items of its conversation, which are inside the
+   * body. It can be taken once: then the request holds nothing of it.
    */
   take(kept: Uint8Array | null): { readonly body: Uint8Array<ArrayBuffer>; readonly items: ItemPieces } {
     const { others, previous, input } = this.#parts;

@@ -27,12 +27,12 @@ const ROWLESS: ReadonlySet<string> = new Set<ErrorCode>([
   "realtime_upgrade_required",
 ]);
 
-/** The steps of one kind of route; `known`: what is known of its requests before the first step. */
+/** The steps of one kind of route; `known`: the facts about its requests before the first step. */
 type Steps = (call: Call, known: Known) => Promise<CallAnswer>;
 
 /**
- * The answer of a route's steps, or the answer to their error. Never throws. A client that leaves does not end the
- * steps: the runtime would stop them at any point, and what they hold would never be released.
+ * The answer of a route's steps, or the answer to their error. Never throws. A client that leaves does not end the steps: the
+ * runtime would stop them at any point, and their resources would never be released.
  */
 export async function answer(input: PipelineInput, steps: Steps, known: Known = NOTHING_KNOWN): Promise<CallAnswer> {
   const call = startCall(input);
@@ -91,7 +91,7 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   return { response, known };
 }
 
-/** What a call of the gateway's own failed with, whose row is on its way. */
+/** The error of a failed internal call of the gateway, whose row is on its way. */
 export function causeOf(call: Call, error: unknown): unknown {
   if (!(error instanceof StageFailure)) return error;
   const { cause, known } = error;

@@ -1,6 +1,7 @@
 /**
  * A stream whose client has had nothing for a while gets its head and comments, so that no proxy on the way gives it up
- * (docs/rules/streams.md#keep-alive). What the steps answer later follows in it: a stream as it is, everything else as one event.
+ * (docs/rules/streams.md#keep-alive). The later answer of the steps follows in it: a stream unchanged, everything else as one
+ * event.
  */
 import { errorBody } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
@@ -21,7 +22,7 @@ const ERROR_MAX = 256 * 1024;
 export function limitSilence(call: Call, request: Resolved): void {
   const { model, parsed } = request;
   const { requestType, billedBy } = call.route;
-  // A spoken answer is no event stream, and an unknown path may have streams of another form.
+  // A spoken answer is not an event stream, and an unknown path may have streams of another form.
   const isEvents = billedBy !== "characters" && requestType !== "other";
   if (!parsed.stream || !isEvents || model.stream_keepalive_secs === 0) return;
   const leftMs = call.arrivedMs + model.stream_keepalive_secs * 1000 - call.ports.clock();
@@ -60,13 +61,13 @@ async function fill(
     } else await writer.write(await eventOf(call, response));
     await writer.close();
   } catch (error) {
-    // The client has left, and what it would have got ends with it; or the body was broken off.
+    // The client has left, and its pending answer ends with it; or the body was broken off.
     await writer.abort(error).catch(() => undefined);
     await (await answering).response.body?.cancel().catch(() => undefined);
   }
 }
 
-/** An answer that is no stream, as the one event of one. */
+/** An answer that is not a stream, as the only event of a stream. */
 async function eventOf(call: Call, response: Response): Promise<Uint8Array> {
   const text = response.body === null ? "" : await textOf(call, response.body);
   if (response.ok && text !== "") return await inTurns(call, oneEvent(text));
@@ -85,7 +86,7 @@ function* oneEvent(text: string): Steps<Uint8Array> {
   return new TextEncoder().encode(`data: ${parts.join("")}\n\n`);
 }
 
-/** "": there is none, or more than may be held. */
+/** "" if there is none, or more than may be held. */
 async function textOf(call: Call, body: ReadableStream<Uint8Array>): Promise<string> {
   const held: (() => void)[] = [];
   const report = { warn: () => undefined, broken: () => undefined, onEnd: (free: () => void) => void held.push(free) };
@@ -99,7 +100,7 @@ async function textOf(call: Call, body: ReadableStream<Uint8Array>): Promise<str
   }
 }
 
-/** The error of a document, or the document that is one; null: the text is no JSON object, or longer than any error. */
+/** The error in a document, or the document that is one; null: the text is not a JSON object, or longer than any error. */
 function errorOf(text: string): JsonObject | null {
   try {
     const document = text.length > ERROR_MAX ? null : jsonObjectOf(JSON.parse(text));

@@ -10,7 +10,7 @@ import { type Call, type CalledLine, type IsolateMemory, OnceLatch, type Pipelin
 import { Interruption } from "../call/interruption.ts";
 import { SharedTimer } from "../call/shared-timer.ts";
 
-/** What the HTTP route hands to the pipeline. */
+/** The input of the pipeline from the HTTP route. */
 export interface PipelineInput {
   readonly ports: Ports;
   readonly config: PipelineConfig;

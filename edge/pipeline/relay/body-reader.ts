@@ -38,18 +38,15 @@ const READ_MAX_BYTES = 64 * 1024;
 export interface BodyReader {
   /** Nothing more will come. For some bodies this is known before the end is read. */
   readonly ended: boolean;
-  /**
-   * What is there, or else what comes next; null at the end. Valid until the next call. Rejects when the body breaks
-   * off.
-   */
+  /** The available bytes, or else the next ones; null at the end. Valid until the next call. Rejects when the body breaks off. */
   next(): Promise<Uint8Array<ArrayBuffer> | null>;
   /** Stops reading, and cancels the upstream body. Never rejects. */
   cancel(): Promise<void>;
 }
 
 /**
- * A body of which `head` has been read; `rest` reads what follows it, and `idle` watches each of its reads. One that breaks off
- * when it `isWhole` has ended.
+ * A body whose `head` has been read; `rest` reads the bytes after it, and `idle` watches each of its reads. A body that breaks
+ * off when it `isWhole` has ended normally.
  */
 export class BegunBodyReader implements BodyReader {
   #head: Uint8Array<ArrayBuffer> | null;
@@ -126,10 +123,9 @@ export class PlainBodyReader implements BodyReader {
 }
 
 /**
- * Gathers the pieces of a stream that comes fast, or whose client takes it slowly: one read of a body gives at most one
- * piece of it, however many have come. One copy of the body is pumped natively into a {@link ReadAhead}; a read of the
- * other copy then gives everything that is there. The size of the ReadAhead limits how far the upstream is ahead of the
- * client.
+ * Gathers the pieces of a stream that comes fast, or whose client takes it slowly: one read of a body gives at most one piece
+ * of it, however many have come. One copy of the body is pumped natively into a {@link ReadAhead}; a read of the other copy
+ * then gives all available bytes. The size of the ReadAhead limits how far the upstream is ahead of the client.
  */
 export class BatchingBodyReader implements BodyReader {
   /** The part that is still to be read. */
@@ -164,7 +160,7 @@ export class BatchingBodyReader implements BodyReader {
     const takenMs = this.#reads === 0 ? 0 : this.#clock() - this.#cameMs;
     this.#behind = takenMs < BEHIND_MS ? 0 : this.#behind + 1;
     const behind = this.#behind >= BEHIND_PIECES;
-    // A stream whose second piece comes so soon after the first will most likely go on like that.
+    // A stream whose second piece comes so soon after the first will most likely continue like that.
     if (behind || this.#fast >= FAST_PIECES || (this.#reads === 2 && this.#fast > 0)) this.#gather();
     else if (this.#calm >= CALM_PIECES && this.#gatherings < GATHERINGS_MAX) this.#stopGathering();
     const waits = behind || this.#fast > 0;
@@ -183,10 +179,7 @@ export class BatchingBodyReader implements BodyReader {
     await Promise.all([this.#plain.cancel(), this.#store?.cancel()]);
   }
 
-  /**
-   * Records what a read shows of the stream's pace: a read that was waited for is fast when it gave more than one
-   * piece.
-   */
+  /** Records the stream's pace as a read shows it: a read that was waited for is fast when it gave more than one piece. */
   #note(bytes: number, ms: number, gathered: boolean): void {
     this.#reads += 1;
     if (this.#store === null) this.#pieceBytes = bytes;

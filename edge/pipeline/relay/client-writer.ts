@@ -9,7 +9,7 @@ import { ClientGone } from "../call/client-gone.ts";
 import { StallWatch } from "../call/stall-watch.ts";
 import type { RelayJob } from "./relay-job.ts";
 
-/** How long a client may take for the event that reports a break, whatever its limit for the stream itself is. */
+/** How long a client may take for the event that reports a break, regardless of its limit for the stream itself. */
 const REPORT_WITHIN_MS = 60_000;
 
 /** Ends a broken event stream with its in-band error, after `before`. False when the client does not get it. */
@@ -29,8 +29,8 @@ export async function writeStreamError(job: RelayJob, client: ClientWriter, befo
 }
 
 /**
- * Writes to the client. When a write fails, or the client leaves or is cut off while it is pending, the client counts
- * as gone. What else ends the attempt ends a pending write too, with its own reason: the client is still there.
+ * Writes to the client. When a write fails, or the client leaves or is cut off while it is pending, the client counts as gone.
+ * Any other end of the attempt ends a pending write too, with its own reason: the client is still there.
  */
 export class ClientWriter {
   readonly #job: RelayJob;

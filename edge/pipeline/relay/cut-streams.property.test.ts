@@ -43,7 +43,7 @@ const MESSAGES = [
   named({ type: "message_stop" }),
 ].join("");
 
-/** What the client gets when the upstream's bytes come in these pieces. */
+/** The client's result when the upstream's bytes come in these pieces. */
 async function sent(path: string, upstream: string, places: readonly number[]): Promise<string> {
   const bytes = new TextEncoder().encode(upstream);
   const ends = [...places.map((place) => place % bytes.byteLength), bytes.byteLength].toSorted((a, b) => a - b);

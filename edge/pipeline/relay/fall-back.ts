@@ -1,7 +1,7 @@
 /**
- * A request whose model could not serve it moves to the next model that admits it
- * (docs/rules/models.md#fallback-models): its gates are passed again, and its slot and its reservation move to that model.
- * Nothing of an answer has gone to the client by then.
+ * A request whose model could not serve it moves to the next model that admits it (docs/rules/models.md#fallback-models): its
+ * gates are passed again, and its slot and its reservation move to that model. No part of an answer has gone to the client by
+ * then.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { FALLBACK_REASONS } from "../../../shared/fields/model-fields.ts";
@@ -15,7 +15,7 @@ import { statusOf } from "../forward/forward.ts";
 import { heldError } from "../forward/held-error.ts";
 import { spokenCall } from "../forward/translated-call.ts";
 
-/** What follows an answer. */
+/** The step after an answer. */
 interface Moved {
   readonly next: AdmittedRequest | null;
   readonly answer: UpstreamAnswer | null;
@@ -23,7 +23,7 @@ interface Moved {
 
 export class Fallbacks {
   readonly #call: Call;
-  /** Null: there are none for this request. */
+  /** Null: this request has none. */
   readonly #reload: Reload | null;
   readonly #seen = new Set<string>();
   #left: readonly Fallback[] = [];
@@ -33,7 +33,7 @@ export class Fallbacks {
     this.#reload = reload;
   }
 
-  /** Whether a model may follow for what the body of a 400 says. */
+  /** Whether another model may follow because of the body of a 400. */
   readsErrorsOf(request: AdmittedRequest): boolean {
     return this.#after(request).some(({ on }) => on.includes("context_length"));
   }
@@ -77,7 +77,7 @@ export class Fallbacks {
     for (const { name } of this.#left) {
       this.#seen.add(name);
       const parsed = { ...request.parsed, modelName: name };
-      // The order of the candidates stands, whatever the settings of the auto router are by now.
+      // The order of the candidates stands, even if the settings of the auto router have changed by now.
       const auto = request.auto && { ...request.auto, settingsRev: null };
       const asking = { ...request, parsed, auto, asked: request.asked ?? request.model };
       try {

@@ -1,6 +1,6 @@
 /**
- * What the gateway sees of a body that is piped natively: copies that are read now and then. They also show whether the
- * client takes anything, which the pipe does not show.
+ * Observes a body that is piped natively, by copies that are read now and then. They also show whether the client takes bytes,
+ * which the pipe does not show.
  *
  * A copy holds what the pipe has taken and was not read yet; a read of an empty copy would take bytes from the upstream
  * itself. To avoid that, each observation first reads a single byte of one copy: then the other copy holds that byte,
@@ -25,7 +25,7 @@ interface Observation {
 }
 
 export class ObservedBody {
-  /** What goes to the client. */
+  /** The bytes for the client. */
   readonly body: ReadableStream<Uint8Array>;
   readonly #unread: ReadableStream<Uint8Array>;
   #copy: ReadableStreamBYOBReader | null = null;

@@ -1,7 +1,6 @@
 /**
- * Keeps a body flowing while it is not read: one copy is pumped natively into a buffer whose content is never used, so
- * that a read of the other copy gives everything that is there. Takes no more than it was requested to, and holds
- * nothing back.
+ * Keeps a body flowing while it is not read: one copy is pumped natively into a buffer whose content is never used, so that a
+ * read of the other copy gives all available bytes. Takes no more than requested, and holds nothing back.
  */
 import { releaseStack } from "../call/release-stack.ts";
 
@@ -34,7 +33,7 @@ export class ReadAhead {
     return this.#whole ? this.#taken : null;
   }
 
-  /** Lets one buffer full of bytes come, unless one is coming already. */
+  /** Starts to fill one buffer, unless one is being filled already. */
   fill(): void {
     if (!this.#filling && !this.#ended) void this.#fill();
   }

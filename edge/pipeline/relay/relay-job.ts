@@ -1,4 +1,4 @@
-/** What a relay gets and returns: the types between step 8 and its two ways of moving bytes. */
+/** The input and the result of a relay: the types between step 8 and its two ways of moving bytes. */
 import type { ResponseTransform } from "../../domain/wire/sse/response-transform.ts";
 import type { SharedTimer } from "../call/shared-timer.ts";
 import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
@@ -12,13 +12,13 @@ export interface RelayJob {
   readonly path: string;
   readonly requestId: string;
   readonly body: ReadableStream<Uint8Array>;
-  /** What has been read of the body. */
+  /** The read part of the body. */
   readonly head: Uint8Array<ArrayBuffer>;
   readonly cancellation: AttemptCancellation;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly timer: SharedTimer;
-  /** A client that takes nothing for this long, while something is there for it, is cut off, ms; 0: never. */
+  /** A client that takes nothing for this long while data waits for it is cut off, ms; 0: never. */
   readonly stalledReaderMs: number;
   /** The client of a pumped stream that has had nothing for this long gets a comment, ms; 0: never. */
   readonly keepAliveMs: number;
@@ -32,7 +32,7 @@ export interface RelayJob {
   readonly onUpstream: (chunk: Uint8Array) => Promise<void> | undefined;
   /** Called with every byte that the client gets. */
   readonly onClient: (chunk: Uint8Array) => void;
-  /** What was wrong with a body that broke off, in words for the client; null: it just ended early. */
+  /** The fault of a body that broke off, in words for the client; null: it just ended early. */
   readonly fault?: () => string | null;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The relay of a stream that reaches the client unchanged (docs/rules/streams.md#two-relays). Its bytes never pass
- * through JavaScript on their way: they are piped natively from the first one on, and a copy is read now and then to
- * find the usage. The pipe rejects when the client is gone; the copy shows when the client takes nothing. Then the
- * upstream call is ended, and what had come of it is read.
+ * The relay of a stream that reaches the client unchanged (docs/rules/streams.md#two-relays). Its bytes never pass through
+ * JavaScript: they are piped natively from the first one on, and a copy is read now and then to find the usage. The pipe
+ * rejects when the client is gone; the copy shows when the client takes nothing. Then the upstream call is ended, and the part
+ * received so far is read.
  */
 
 import { releaseStack } from "../call/release-stack.ts";
@@ -68,7 +68,7 @@ async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promis
   }
 }
 
-/** Writes what has been read of the body; the pipe needs the writable after it. False: the client has left. */
+/** Writes the read part of the body; the pipe needs the writable after it. False: the client has left. */
 async function writeHead(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<boolean> {
   if (job.head.byteLength === 0) return true;
   observe(job, job.head);
@@ -85,7 +85,7 @@ async function writeHead(job: RelayJob, writable: WritableStream<Uint8Array>): P
   }
 }
 
-/** Reads what was not read of the copy, and ends the client's body. */
+/** Reads the unread part of the copy, and ends the client's body. */
 async function conclude(job: RelayJob, copy: ObservedBody, client: ClientWriter, piped: boolean): Promise<BodyEnd> {
   if (piped && (await copy.rest((bytes) => observe(job, bytes)))) {
     // The client has got everything: if it leaves now, before it sees the end, it has lost nothing.
@@ -109,7 +109,7 @@ async function readCopyAtIntervals(job: RelayJob, copy: ObservedBody, piped: Pro
   const { stalledReaderMs } = job;
   const everyMaxMs = stalledReaderMs === 0 ? LOOK_EVERY_MAX_MS : stalledReaderMs / LOOKS_BEFORE_CUT;
   let everyMs = Math.min(LOOK_FIRST_MS, everyMaxMs);
-  /** Since when the client has left what is there for it, epoch ms. */
+  /** Since when the client has left its waiting data unread, epoch ms. */
   let stalledSinceMs: number | null = null;
   const pausing = new Pausing(job.timer, piped);
   try {
@@ -128,14 +128,11 @@ async function readCopyAtIntervals(job: RelayJob, copy: ObservedBody, piped: Pro
     }
   } catch (error) {
     releaseStack(error);
-    // The body broke off; the pipe rejects as well, once its client has taken what came.
+    // The body broke off; the pipe rejects as well, once its client has taken the received part.
   }
 }
 
-/**
- * Reads everything that the copy holds. `left`: there is something for the client that it does not take; `ended`: no
- * more comes.
- */
+/** Reads everything that the copy holds. `left`: data waits for the client that it does not take; `ended`: no more comes. */
 async function readCopy(
   job: RelayJob,
   copy: ObservedBody,

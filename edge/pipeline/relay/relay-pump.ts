@@ -1,7 +1,7 @@
 /**
- * A relay whose bytes pass through JavaScript: for bodies that are scanned whole, or streams that a transform changes.
- * With back-pressure: nothing is read before the client has taken what came before. It always closes or aborts its
- * writer (docs/rules/streams.md#two-relays).
+ * A relay whose bytes pass through JavaScript: for bodies that are scanned whole, or streams that a transform changes. With
+ * back-pressure: nothing is read before the client has taken the earlier bytes. It always closes or aborts its writer
+ * (docs/rules/streams.md#two-relays).
  */
 import { KEEP_ALIVE } from "../../domain/wire/sse/events.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
@@ -14,12 +14,12 @@ import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 /** Most bytes of one write: the stalled-reader limit counts for each write. */
 const WRITE_MAX_BYTES = 64 * 1024;
 
-/** Starts pumping; `given`: the reader of what goes to the client instead of the body. */
+/** Starts pumping; `given`: the reader of the replacement that goes to the client instead of the body. */
 export function relayPump(job: RelayJob, given: BodyReader | null = null): RelayedBody {
   const { readable, writable } = new IdentityTransformStream();
   const client = new ClientWriter(job, writable.getWriter());
   const reader = given ?? new BegunBodyReader(job.head, readerOf(job), job.cancellation.idle, job.isWhole);
-  // What is changed, or made here, is sent as whole events; anything else as it comes.
+  // Changed or generated data is sent as whole events; anything else as it comes.
   const filter = job.events && (given !== null || job.transforms.length > 0) ? new SseFilter(job.transforms) : null;
   return { readable, ended: pump(job, reader, client, filter).finally(() => client.release()) };
 }

@@ -1,6 +1,6 @@
 /**
- * What an answer holds in memory while it is relayed, and how it is billed at its end
- * (docs/rules/upstream-calls.md#attempts, docs/rules/settlement-and-rows.md#what-was-seen).
+ * The memory of an answer while it is relayed, and its bill at the end (docs/rules/upstream-calls.md#attempts,
+ * docs/rules/settlement-and-rows.md#what-was-seen).
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";

@@ -1,6 +1,6 @@
 /**
  * Step 8: the bytes of the upstream go to the client unchanged, and usage is read from a copy
- * (docs/rules/streams.md#two-relays). This file decides which relay moves the answer and what its end means; the relays
+ * (docs/rules/streams.md#two-relays). This file decides which relay moves the answer and how its end is handled; the relays
  * move bytes.
  */
 import { GatewayError } from "../../../shared/errors.ts";
@@ -18,10 +18,11 @@ import type { Call } from "../call/context.ts";
 import type { BoonReport, Known, Resolved } from "../call/known.ts";
 import { BoundedBuffer } from "../call/memory/bounded-buffer.ts";
 import { reportBrokenStream } from "../call/report/upstream-alerts.ts";
+import type { CapturedCall } from "../capture/captured-call.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { smallAnswerBytes } from "../forward/look-at-answer.ts";
 import type { UpstreamProgress } from "../forward/upstream-progress.ts";
-import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
+import { gatewayHeaders, isEventStream, isText, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../response-cache/response-cache.ts";
 import type { Settler } from "../settle/settle.ts";
 import { answerIdsOf } from "../stored/upstream-objects.ts";
@@ -35,25 +36,25 @@ import { translatedRefusal, translationStage } from "./translated-answer.ts";
 const TEXT_BILLED: ReadonlySet<BilledBy> = new Set(["tokens", "seconds"]);
 /** How long the upstream of a stream may keep it open after its end, for its usage, ms. */
 const END_WITHIN_MS = 1_000;
-/** Types of answers whose bytes are text. */
-const TEXT_TYPE = /^(?:text\/|application\/[\w.+-]*json|$)/i;
 
-/** An answer to relay, and what follows its end. */
+/** An answer to relay, and the actions at its end. */
 interface RelayInput {
   readonly request: Resolved & { readonly upstream: UpstreamProgress };
   readonly forwarded: UpstreamAnswer;
-  /** The bill of a 2xx, by what was seen of it. */
+  /** The bill of a 2xx, by the part that was seen. */
   readonly bill: (answered: BilledAnswer) => Billed;
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
   readonly miss: CacheMiss | null;
+  /** What is kept of the call for admins. */
+  readonly captured?: CapturedCall | null;
   /** What happens to a 2xx answer before the client gets it; most often nothing. */
   readonly stages: readonly AnswerStage[];
 }
 
 /**
- * The response of a request whose upstream has answered. Its end settles the request. Throws what a stage throws, or
- * ClientGone, after the request was settled by that.
+ * The response of a request whose upstream has answered. Its end settles the request. Rethrows the error of a stage, or throws
+ * ClientGone, after that has settled the request.
  */
 export async function relay(call: Call, relayed: RelayInput): Promise<Response> {
   const { request, settler, miss } = relayed;
@@ -80,15 +81,20 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   // the answer of a translated call is stored nowhere
   const ids = response.ok && translation === null ? answerIdsOf(call, request, forwarded.target) : null;
   const { billedBy } = call.route;
-  // what is only read, cancelled or downloaded was not made for this request
+  // an answer that is only read, cancelled or downloaded was not made for this request
   const { method } = call.request;
-  const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && TEXT_TYPE.test(contentType ?? "");
+  const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && isText(contentType);
   const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade, events };
   const scan = new UsageScan(seen, ids?.add);
   const buffer =
     miss !== null && response.status === 200 && !upstreamHeaders.has("content-encoding")
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
       : null;
+  const captured = isText(contentType) && !upstreamHeaders.has("content-encoding") ? relayed.captured : null;
+  const onClient = (chunk: Uint8Array): void => {
+    buffer?.push(chunk);
+    captured?.push(chunk);
+  };
   let firstByteMs: number | null = null;
   let isEnding = false;
   let tapped: TappedBody | null = null;
@@ -98,7 +104,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   let isBrokenByStage = (): boolean => false;
   const atEnd: (() => void)[] = [];
 
-  /** The failure of an answer that has begun. */
+  /** The failure of an answer that has started. */
   const brokenBy = (reason: string): GatewayError => {
     call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
     return reportBrokenStream(call, request.model, reason, scan.bytes);
@@ -119,7 +125,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const isCut = end !== "complete" || (events && stages.length > 0);
     const stopped = isCut && ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? interrupted : null;
     const isFailed = events && response.ok && scan.hasError;
-    // SDKs leave at an error: they do not read the body of a refusal, nor what follows an error event.
+    // SDKs leave at an error: they do not read the body of a refusal, nor bytes after an error event.
     const isLeft = end === "gone" && !isFailed && !isBrokenByStage() && (response.ok || readerStalled);
     const statusCode = stopped?.status ?? (isLeft ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
@@ -162,7 +168,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     } else buffer?.close();
   };
 
-  /** Settles a request whose stages failed before the client got a byte, and throws what the client gets. */
+  /** Settles a request whose stages failed before the client got a byte, and throws the client's error. */
   const failed = (error: unknown, broken: boolean): never => {
     cancellation.release();
     for (const free of atEnd) free();
@@ -179,7 +185,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const failure =
       interrupted ?? (broken ? new GatewayError(timedOut === null ? "upstream_failed" : "upstream_timeout") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
-    // The tokens of a row that says so are charged, and this client got nothing.
+    // Tokens in a row are charged, and this client got nothing.
     const billed = ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? NOTHING_BILLED : { ...used, costUsd: 0 };
     settler.end({ statusCode, billed, refunded: true, failure });
     throw failure;
@@ -215,7 +221,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     transforms,
     isWhole,
     onUpstream,
-    onClient: (chunk) => buffer?.push(chunk),
+    onClient,
   };
   const answered = ({ readable, ended }: RelayedBody, headers: Record<string, string>): Response => {
     call.waitUntil(
@@ -251,7 +257,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   }
   if (response.ok && head.byteLength === smallAnswerBytes(upstreamHeaders)) {
     await onUpstream(head);
-    buffer?.push(head);
+    onClient(head);
     finish(cancellation.clientGone ? "gone" : "complete");
     return new Response(head, { status, headers: headersOf(contentType, request) });
   }

@@ -21,6 +21,7 @@ import { runBoons } from "../call/boon/run-boons.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { AlreadySettled, type CallAnswer, type Prepared, StageFailure, type UpstreamState } from "../call/known.ts";
+import { type CapturedCall, capturedCall } from "../capture/captured-call.ts";
 import { cancelAnswer, type UpstreamAnswer } from "../forward/attempt.ts";
 import { forward } from "../forward/forward.ts";
 import { asksForStream } from "../forward/transform-plans.ts";
@@ -35,7 +36,7 @@ import { relay } from "./relay.ts";
 /** The least time of an upstream call whose answer is held, in seconds. */
 const WHOLE_ANSWER_SECS_MIN = 120;
 
-/** What is done for a client's request besides its upstream call; a sub-call has nothing of it. */
+/** Work for a client's request besides its upstream call; a sub-call has none of it. */
 interface ForClient {
   /** Examines the request, unless that was done. */
   readonly guard: (request: Prepared) => Promise<Prepared>;
@@ -49,9 +50,9 @@ interface ForClient {
 
 const FOR_SUB_CALL: ForClient = { guard: async (request) => request, reload: null, boons: [], lastStages: () => [] };
 
-/** What a model's upstreams fail with. */
+/** A failure of a model's upstreams. */
 const NO_ANSWER: ReadonlySet<string> = new Set<ErrorCode>(["upstream_failed", "upstream_timeout"]);
-/** What a model fails with whose API cannot carry the request, so that one that the client did not name is passed over. */
+/** The failure of a model whose API cannot carry the request: such a model is skipped if the client did not name it. */
 const NOT_CARRIED: ReadonlySet<string> = new Set<ErrorCode>(["untranslatable_field", "request_too_large"]);
 
 type Admitted = AdmittedRequest & { readonly upstream: UpstreamProgress };
@@ -70,6 +71,7 @@ export async function serveAdmitted(
   let request: Admitted = { ...admitted, upstream };
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
+  let captured: CapturedCall | null = null;
   try {
     request = { ...request, ...(await client.guard(request)), upstream };
     request = { ...request, objects: await checkNamedObjects(call, request) };
@@ -96,6 +98,8 @@ export async function serveAdmitted(
         request = { ...next, ...(await client.guard(next)), upstream };
       }
     } finally {
+      captured = capturedCall(call, request);
+      settler.keeps(captured);
       request.parsed.outgoing.release();
     }
     const served = request;
@@ -105,6 +109,7 @@ export async function serveAdmitted(
       stages,
       bill: (answered) => billed(call, served, answered),
       settler,
+      captured,
       miss: cacheMissFor(call, served.asked === null ? key : null, served),
     });
     return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
@@ -117,7 +122,7 @@ export async function serveAdmitted(
   }
 }
 
-/** The last answer of the model's upstreams, or what failed when there is none. Throws every other failure. */
+/** The last answer of the model's upstreams, or the failure when there is none. Throws every other failure. */
 async function askModel(
   call: Call,
   request: Admitted,
@@ -157,7 +162,7 @@ function endOf(call: Call, request: Prepared & { readonly upstream: UpstreamStat
   return { statusCode, billed: owed ? billed(call, request, seen) : NOTHING_BILLED, failure };
 }
 
-/** What the answer is billed; a report that cannot be true is an alert. */
+/** The bill of the answer; an implausible report raises an alert. */
 export function billed(call: Call, request: Prepared, given: BilledAnswer | null): Billed {
   const { model, estimate, parsed } = request;
   const answered = parsed.document.root["background"] === true ? inBackground(given) : given;
@@ -167,7 +172,7 @@ export function billed(call: Call, request: Prepared, given: BilledAnswer | null
   return bill(model, estimate, measure, answered);
 }
 
-/** The upstream goes on without a reader: what was not reported yet is owed at the estimate. */
+/** The upstream continues without a reader: the unreported part is owed at the estimate. */
 function inBackground(answered: BilledAnswer | null): BilledAnswer | null {
   return answered === null || answered.usage.bytes === 0 ? null : { ...answered, complete: true, stream: false };
 }

@@ -1,14 +1,13 @@
 /**
- * A 2xx answer that goes through stages before the client gets it (docs/rules/boons.md#answers). Below the stages every
- * byte of the upstream is reported, so that usage is read from what the upstream sent; above them the pump moves what they
- * return.
+ * A 2xx answer that goes through stages before the client gets it (docs/rules/boons.md#answers). Below the stages every byte of
+ * the upstream is reported, so that usage is read from the upstream's own bytes; above them the pump moves their results.
  */
 import type { AnswerReport, AnswerStage, StagedAnswer } from "../call/boon/answer-stage.ts";
 import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
 import { BatchingBodyReader, BegunBodyReader, type BodyReader } from "./body-reader.ts";
 import type { RelayJob } from "./relay-job.ts";
 
-/** What goes to the client. */
+/** The bytes for the client. */
 interface Staged extends StagedAnswer {
   readonly warnings: readonly string[];
   /** Whether a stage has ended the stream with an error by now. */
@@ -17,16 +16,16 @@ interface Staged extends StagedAnswer {
 
 /** Below the stages: the body of the upstream as they see it. */
 export class TappedBody {
-  /** Read to its end; false: it is under way, it broke off, or a stage wants no more of it. */
+  /** Read to its end; false: it is still under way, it broke off, or a stage needs no more of it. */
   complete = false;
   broken = false;
-  /** What was wrong with it, in words for the client. */
+  /** Its fault, in words for the client. */
   fault: string | null = null;
   readonly body: ReadableStream<Uint8Array>;
 
   /**
-   * `head` is what has been read of the body. `onUpstream` is called with every byte. The deadline of the upstream call ends
-   * with the body.
+   * `head` is the read part of the body. `onUpstream` is called with every byte. The deadline of the upstream call ends with
+   * the body.
    */
   constructor(
     { body, head, isWhole, events, clock }: Pick<RelayJob, "body" | "head" | "isWhole" | "events" | "clock">,
@@ -62,7 +61,7 @@ export class TappedBody {
     );
   }
 
-  /** What was read to its end was no whole answer. */
+  /** The fully read body was not a whole answer. */
   breakOff(fault: string | null): void {
     this.fault = fault;
     this.complete = false;
@@ -70,7 +69,7 @@ export class TappedBody {
   }
 }
 
-/** Runs the stages one after another. `onEnd` collects what is to be freed at the end of the answer. Throws what a stage throws. */
+/** Runs the stages one after another. `onEnd` collects the resources to free when the answer ends. Throws what a stage throws. */
 export async function runStages(
   stages: readonly AnswerStage[],
   first: StagedAnswer,

@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 const EVENT = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
 const KEEP_ALIVE = ": keep-alive\n\n";
 
-/** A stream whose events are sent by the test, and what its client has got. */
+/** A stream whose events the test sends, and the client's part so far. */
 async function streamed(model: Parameters<typeof modelOf>[0]) {
   const world = new TestPipeline();
   world.model = modelOf(model);

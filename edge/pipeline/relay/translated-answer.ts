@@ -26,7 +26,7 @@ const JSON_TYPE = "application/json";
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
-/** Gets what is wrong with the stream, if that is known. */
+/** Receives the fault of the stream, if it is known. */
 type Broken = (fault: string | null) => void;
 
 /**
@@ -64,7 +64,7 @@ function unreadable(reason: string): GatewayError {
   return new GatewayError("upstream_failed", { cause: `the answer cannot be translated: it ${reason}` });
 }
 
-/** Each event is sent as soon as it is complete. What is no event stream, or ends before its own end, breaks off. */
+/** Each event is sent as soon as it is complete. A body that is not an event stream, or ends before its own end, breaks off. */
 function translatedStream(
   call: Call,
   body: ReadableStream<Uint8Array>,
@@ -129,13 +129,13 @@ function eventsOf(stream: StreamTranslation, take: TakeBytes): ResponseTransform
   };
 }
 
-/** The events as bytes. A broken stream gets its end from the relay, which has to know of it. */
+/** The events as bytes. The relay ends a broken stream, so it must know of the break. */
 function written({ isBroken, fault }: StreamTranslation, events: string): Uint8Array {
   if (isBroken) throw unreadable(fault ?? "is not a complete stream of the model's API");
   return encoder.encode(events);
 }
 
-/** A refusal of the upstream. Only the beginning of a long one is read, which says nothing then. */
+/** A refusal of the upstream. Only the start of a long one is read, which then says nothing. */
 export async function translatedRefusal(
   call: Call,
   answer: UpstreamAnswer,

@@ -1,7 +1,7 @@
 /**
- * What an answer reports about the limits per minute that bind it (docs/rules/headers.md#budget-headers): the level after
- * its own reservation, or the current level when nothing was reserved. A level that cannot be read is left out; an
- * answer waits for at most one read.
+ * The report of an answer about the limits per minute that bind it (docs/rules/headers.md#budget-headers): the level after its
+ * own reservation, or the current level when nothing was reserved. A level that cannot be read is left out; an answer waits for
+ * at most one read.
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -13,9 +13,7 @@ import { type BucketLevel, levelOf, msUntilOne } from "../../domain/budget/token
 import type { Call } from "../call/context.ts";
 import { type Authenticated, type Known, StageFailure } from "../call/known.ts";
 
-/**
- * The level for a response: as it is known, or read for an authenticated caller that reserved nothing. Never throws.
- */
+/** The level for a response: the known level, or one read for an authenticated caller that reserved nothing. Never throws. */
 export async function readLevel(call: Call, { level, principal }: Known): Promise<BucketLevel | null | undefined> {
   if (level !== undefined || principal === null) return level;
   const limits = ratedLimitsOf(principal.key, principal.tenant);
@@ -37,8 +35,8 @@ export function rateLimitHeaders(level: BucketLevel | null | undefined): Record<
 }
 
 /**
- * Whether a request without a slot, whose level was read, counts as one of a minute: it does where these are limited. Throws the
- * failure of 429 when none is left, and of 503 when that is not known and failing open is off.
+ * Whether a request without a slot, whose level was read, counts as one of the requests per minute: it does if these are
+ * limited. Throws the failure of 429 if none is left, and of 503 if that is unknown and failing open is off.
  */
 export function isRequestCounted({ config, ports }: Call, caller: Authenticated): boolean {
   const { level = null, principal } = caller;

@@ -10,6 +10,11 @@ export function isEventStream(contentType: string | null): boolean {
   return contentType?.toLowerCase().includes("text/event-stream") ?? false;
 }
 
+/** The bytes of an answer of this content type are text. */
+export function isText(contentType: string | null): boolean {
+  return /^(?:text\/|application\/[\w.+-]*json|$)/i.test(contentType ?? "");
+}
+
 /** Headers of an event stream. They keep proxies on the way from buffering it. */
 export const STREAM_HEADERS = { "x-accel-buffering": "no", "cache-control": "no-cache" } as const;
 
@@ -23,7 +28,7 @@ export function gatewayHeaders(call: Call, known: Known): Record<string, string>
     "x-gateway-request-id": call.requestId,
     "x-request-id": call.requestId,
     "x-gateway-overhead-ms": String(overheadMs),
-    // a shared cache leaves alone what was asked with `authorization`, and knows no other header with a key
+    // a shared cache does not store answers to requests with `authorization`, and knows no other header with a key
     ...(call.request.method === "POST" ? {} : { "cache-control": "no-store" }),
     ...(upstream.status === 0 ? {} : { "x-gateway-upstream-status": String(upstream.status) }),
     ...rateLimitHeaders(level),
@@ -33,7 +38,7 @@ export function gatewayHeaders(call: Call, known: Known): Record<string, string>
   };
 }
 
-/** A name as a header may have it: one with other characters than those of ASCII is percent-encoded. */
+/** A name as a header may have it: a name with characters outside ASCII is percent-encoded. */
 function headerText(name: string): string {
   return /^[\x21-\x7e]+$/.test(name) ? name : encodeURIComponent(name.toWellFormed());
 }

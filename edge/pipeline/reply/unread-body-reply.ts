@@ -1,7 +1,7 @@
 /**
- * Answers to a client that is still sending a body that is not needed. The answer leaves at once; its stream stays open
- * for a while, in which the rest of the body is read and discarded: if the connection were closed with unread bytes, it
- * would be reset before the client could read its answer.
+ * Answers to a client that is still sending an unneeded body. The answer leaves at once; its stream stays open for a while, in
+ * which the rest of the body is read and discarded: if the connection were closed with unread bytes, it would be reset before
+ * the client could read its answer.
  */
 import { pulledStream } from "../call/body-stream.ts";
 import type { OutgoingBody } from "../call/client-body.ts";

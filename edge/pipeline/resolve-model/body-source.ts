@@ -19,7 +19,7 @@ export class BodySource {
   readonly #deadline: BodyDeadline;
   /** A buffer for the next chunk, when the last one was small. */
   #spare: ArrayBuffer | null = null;
-  /** Ends with the read that was begun last. */
+  /** Ends with the read that started last. */
   #reading: Promise<unknown> = Promise.resolve();
   #readBytes = 0;
   #ended = false;

@@ -1,4 +1,4 @@
-/** A body that came in a coding, as its reader gets it: within the size limit, which counts what it becomes. */
+/** A body that came in a coding, as its reader gets it: within the size limit, which counts the decoded bytes. */
 import { GatewayError } from "../../../shared/errors.ts";
 import { READ_CODINGS } from "../../domain/wire/content-coding.ts";
 import type { BodySource } from "./body-source.ts";

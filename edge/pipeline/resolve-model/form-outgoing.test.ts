@@ -1,6 +1,5 @@
 /**
- * A form on its way upstream: sent again while it is kept, released when it is not, and never taken for complete when
- * it is not.
+ * A form on its way upstream: sent again while it is kept, released when it is not, and never taken for complete if it is not.
  */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";

@@ -1,7 +1,7 @@
 /**
  * A form on its way upstream: the client's bytes with another `model`; the file is forwarded as it arrives
- * (docs/rules/request-bodies.md#forms). While everything that was sent is still kept, the form can be sent again on a
- * fresh connection; beyond that size, what was sent is dropped.
+ * (docs/rules/request-bodies.md#forms). While all sent bytes are still kept, the form can be sent again on a fresh connection;
+ * beyond that size, sent bytes are dropped.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { FormPart } from "../../domain/request/form/form-head.ts";
@@ -16,7 +16,7 @@ import { fieldError } from "./field-error.ts";
 import { type FormReader, MODEL_PLACEHOLDER } from "./form-reader.ts";
 import type { BodyMemoryUse } from "./read-body.ts";
 
-/** Largest part that is kept of what was sent. */
+/** Most sent bytes that are kept. */
 const KEPT_BYTES = 256 * 1024;
 /** The longest name in an error, in characters. */
 const NAME_MAX = 64;
@@ -28,7 +28,7 @@ export class FormOutgoing implements OutgoingBody {
   readonly #form: FormReader;
   readonly #memory: Pick<BodyMemoryUse, "reserveRead" | "release">;
   readonly #isLikeAscii: boolean;
-  /** What goes upstream in place of a field that guardrails examine. */
+  /** The replacement of a field that guardrails examine. */
   readonly #replaced = new Map<unknown, Uint8Array>();
   #fault: GatewayError | ClientGone | null = null;
   #opened = 0;
@@ -39,8 +39,8 @@ export class FormOutgoing implements OutgoingBody {
   #kept = true;
 
   /**
-   * `memory` counts what is read of the form, and is freed when the whole form has left; `isLikeAscii`: the form says that its texts
-   * are no UTF-8 beyond ASCII.
+   * `memory` counts the read part of the form, and is freed when the whole form has left; `isLikeAscii`: the form declares that
+   * its texts are not UTF-8 beyond ASCII.
    */
   constructor(form: FormReader, memory: Pick<BodyMemoryUse, "reserveRead" | "release">, isLikeAscii = false) {
     this.#form = form;
@@ -72,7 +72,10 @@ export class FormOutgoing implements OutgoingBody {
     return this.textsSoFar();
   }
 
-  /** Sets what goes upstream in place of each of them; a form that was not sent yet. None: the client's own. */
+  /**
+   * Sets the replacement of each of them; the form must not have been sent yet. Without replacements, the client's own values
+   * are sent.
+   */
   replaceTexts(texts: readonly string[]): void {
     this.#replaced.clear();
     const given = this.textsSoFar();
@@ -123,12 +126,12 @@ export class FormOutgoing implements OutgoingBody {
     this.#dropKept();
   }
 
-  /** Whether nothing of it is left to be read. */
+  /** Whether none of it is left to read. */
   get ended(): boolean {
     return this.#form.source.ended;
   }
 
-  /** Reads and discards what the client still sends, even while an upstream still takes it. Never rejects. */
+  /** Reads and discards the rest of the client's body, even while an upstream still takes it. Never rejects. */
   async discard(): Promise<void> {
     this.#opened += 1;
     await this.#form.source.discard();

@@ -251,3 +251,30 @@ it.each([1, 100_000])(
     expect(texts).toEqual(["one", "two", "three", "four"]);
   },
 );
+
+it.each([999, 100_000])("a long field is base64, or a path that rises (%i bytes at a time)", async (chunkBytes) => {
+  const [base64, path] = [`/9j/${"Ab+/".repeat(40_000)}`, `/9j/${"/".repeat(80_000)}../etc/passwd`];
+  expect({
+    base64: await take([["image", base64]], chunkBytes),
+    path: await take([["image", path]], chunkBytes),
+    pathThenBase64: await take(
+      [
+        ["image", path],
+        ["mask", base64],
+      ],
+      chunkBytes,
+    ),
+    base64AfterText: await take(
+      [
+        ["prompt", "A."],
+        ["image", base64],
+      ],
+      chunkBytes,
+    ),
+  }).toEqual({
+    base64: {},
+    path: ["validation_failed", "image"],
+    pathThenBase64: ["validation_failed", "image"],
+    base64AfterText: {},
+  });
+});

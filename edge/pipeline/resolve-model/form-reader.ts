@@ -24,11 +24,12 @@ import { printable } from "../../domain/wire/text/printable.ts";
 import type { PulledBody } from "./decoded-source.ts";
 import { fieldError } from "./field-error.ts";
 
-/** Stands where the value of `model` stood. */
+/** Marks the place of the value of `model`. */
 export const MODEL_PLACEHOLDER = Symbol("model");
 
 type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
 
+const DOT = ".".charCodeAt(0);
 /** Smaller pieces are joined to segments of up to this size. */
 const SEGMENT_MAX_BYTES = 64 * 1024;
 
@@ -41,15 +42,15 @@ const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session
 
 export class FormReader {
   /**
-   * The fields that were read so far. Of a name that comes twice the last value counts; a value that is not UTF-8 is
-   * left out. `n` is the number of images under whatever name: once it has come, no other can follow.
+   * The fields that were read so far. If a name comes twice, the last value counts; a value that is not UTF-8 is left out. `n`
+   * is the number of images, under any of its names: once it has come, no other can follow.
    */
   readonly fields: Record<string, unknown> = {};
-  /** The values that guardrails examine so far, each a segment of its own. */
+  /** The values that guardrails examine so far, each in its own segment. */
   readonly prompts: GrowingBytes[] = [];
   /** The part of each. */
   readonly promptParts: FormPart[] = [];
-  /** What was read and not yet sent, in order; the last segment may still grow. */
+  /** Read and unsent bytes, in order; the last segment may still grow. */
   readonly segments: FormSegment[] = [];
   readonly source: PulledBody;
   readonly #scan: FormScan;
@@ -59,15 +60,16 @@ export class FormReader {
   /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
-  /** What its text may be as the place of a file. */
+  /** The meaning of its text as the place of a file. */
   #placeUse: PlaceUse = null;
+  #hasDot = false;
   #value: GrowingBytes | null = null;
   #valueBytes = 0;
   #modelBytes: number | null = null;
 
   /**
-   * `deciding`: the fields of the form that admission and billing rest on (client-fields.ts); `namesObjects`: whether it may
-   * name objects of its upstream, which are nobody's; `passed`: steering fields that it may have.
+   * `deciding`: the fields of the form that admission and billing depend on (client-fields.ts); `namesObjects`: whether it may
+   * name objects of its upstream that nobody owns; `passed`: steering fields that it may have.
    */
   constructor(
     source: PulledBody,
@@ -119,6 +121,7 @@ export class FormReader {
       else if (!isModel) this.#append(piece.bytes);
       if ((this.#placeUse !== null || isNoted(piece.part)) && this.#valueBytes <= FIELD_MAX_BYTES)
         this.#noteValue(piece.bytes);
+      this.#hasDot ||= this.#placeUse !== null && piece.bytes.includes(DOT);
       this.#valueBytes += piece.bytes.byteLength;
       return;
     }
@@ -162,6 +165,7 @@ export class FormReader {
 
   #begin(part: FormPart): void {
     this.#part = part;
+    this.#hasDot = false;
     this.#placeUse = part.file || this.#namesObjects ? null : placeUseOfField(part.name);
     const fault =
       spellingFault([...this.#names, part.name], this.#deciding) ??
@@ -174,7 +178,7 @@ export class FormReader {
 
   #endPlace(name: string): void {
     const start = placeStartIn(this.#value?.bytes() ?? new Uint8Array(0), this.#placeUse);
-    if (isOwnPlace(this.#placeUse, start, this.#valueBytes)) throw fieldError(idFault(name));
+    if (isOwnPlace(this.#placeUse, start, this.#valueBytes) ?? this.#hasDot) throw fieldError(idFault(name));
   }
 
   /** Handles the complete value of a field; null: it is not text. */

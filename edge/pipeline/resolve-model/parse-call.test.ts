@@ -50,9 +50,7 @@ function collectGarbage(): void {
   process.getBuiltinModule("node:vm").runInNewContext("gc")();
 }
 
-/**
- * Whether what goes upstream differs from `expected`, described by its length and the position of the first difference.
- */
+/** Whether the upstream's body differs from `expected`, described by its length and the position of the first difference. */
 async function differs({ outgoing }: ParsedCall, addUsage: boolean, expected: string): Promise<unknown> {
   const body = outgoing.open(
     "up",
@@ -100,7 +98,7 @@ describe("a large body on its way", () => {
     });
     const { outgoing } = await parsed(body);
     decode.mockRestore();
-    // what a weak reference refers to stays until the task that made it is over
+    // the target of a weak reference stays until the task that made the reference is over
     await new Promise((resolve) => void setImmediate(resolve));
     collectGarbage();
     const kept = new Set(outgoing.clientBytes?.map(({ buffer }) => buffer));

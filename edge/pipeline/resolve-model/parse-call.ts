@@ -1,7 +1,6 @@
 /**
- * Step 3, first half: the body becomes a parsed call, within the size limit (docs/rules/request-bodies.md#size). JSON
- * is read whole; a form is read until its model and what it is billed by are known, and its file is forwarded as it
- * arrives.
+ * Step 3, first half: the body becomes a parsed call, within the size limit (docs/rules/request-bodies.md#size). JSON is read
+ * whole; a form is read until its model and its billed unit are known, and its file is forwarded as it arrives.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -45,7 +44,7 @@ import { JsonOutgoing } from "./json-outgoing.ts";
 import { NO_BODY, PassthroughBody } from "./passthrough-body.ts";
 import { openBody, openDecoded, readPieces } from "./read-body.ts";
 
-/** Memory that a parsed body may take besides its text. */
+/** Memory that a parsed body may take in addition to its text. */
 const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
 /**
  * A form is read this far even when its model is known, so that all fields of a small form are known before it is
@@ -59,7 +58,7 @@ const STEERING_UNITS = 64;
 
 /** The names of a body's fields, which are not checked yet. */
 interface FieldNames {
-  /** Names at its top level that may be taken for a field that decisions rest on, once per occurrence. */
+  /** Names at its top level that may be taken for a field that decisions depend on, once per occurrence. */
   readonly names: readonly string[];
   /** The first field that reaches past the model; null: none does. */
   readonly steering: FieldFault | null;
@@ -68,7 +67,7 @@ interface FieldNames {
 interface ReadJson extends FieldNames {
   readonly document: JsonDocument;
   readonly outgoing: JsonOutgoing;
-  /** Bytes of what is not dropped. */
+  /** Bytes of the parts that are not dropped. */
   readonly restBytes: number;
 }
 
@@ -122,8 +121,8 @@ export function checkFields<K extends Parsed>(call: Call, request: K, found: Fie
 }
 
 /**
- * A GET whose body names a model; null for any other. The body goes upstream as it is, so with two models in it, the
- * gateway could judge one and the upstream read the other. Throws 400 or 413.
+ * A GET whose body names a model; null for any other. The body goes upstream unchanged, so with two models in it, the gateway
+ * could judge one and the upstream read the other. Throws 400 or 413.
  */
 export async function parseProbe(call: Call, caller: Authenticated): Promise<Parsed | null> {
   if (call.request.body === null || isMultipart(call.request)) return null;
@@ -176,7 +175,7 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
   call.cleanups.push(() => read.outgoing.release());
   const dropValues = (): void => {
     if (!isHeavy) return;
-    // whoever holds the document must not keep them
+    // the holder of the document must not keep them
     const root: Record<string, unknown> = read.document.root;
     for (const name of DROPPED_LISTS) if (typeof root[name] === "object") delete root[name];
     if (read.restBytes <= PARSE_WHOLE_MAX_BYTES) memory.keepValues(0);
@@ -205,7 +204,7 @@ function* weighedJson(received: readonly Uint8Array<ArrayBuffer>[], requestId: s
   return { cut, pieces, weightBytes };
 }
 
-/** What the call needs of a JSON body. */
+/** The parts of a JSON body that the call needs. */
 function* readJson(
   { cut, pieces }: WeighedJson,
   { requestId, config, ports: { transforms } }: Call,
@@ -235,7 +234,7 @@ function isLookedAt(transforms: Transforms, name: string): boolean {
   return isJudged || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
-/** The caller, in the session that the request belongs to, and its end user: refusals of what was read have them as well. */
+/** The caller, in the session of the request, and its end user: refusals of the read body have them too. */
 function inSession(call: Call, caller: Authenticated, document: JsonDocument): Authenticated {
   const { headers } = call.request;
   const source = { headers, document, rule: call.route.estimate, tenantId: caller.principal.tenant.id };
@@ -259,7 +258,7 @@ function parsedOf(
   return { ...caller, modelText: modelName, parsed };
 }
 
-/** The result of checks; their failure carries what was known of the request. */
+/** The result of checks; their failure carries the known facts about the request. */
 function checked<T>(known: Authenticated, checks: () => T): T {
   try {
     return checks();
@@ -308,8 +307,8 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
 }
 
 /**
- * Whether a field can still come that decides what the request may cost, or whose budget pays for it: the upstream must not have it
- * before it is reserved (docs/rules/budgets.md#reserved-cost, docs/rules/budgets.md#end-users).
+ * Whether a field may still come that decides the possible cost of the request, or the budget that pays for it: the upstream
+ * must not have it before it is reserved (docs/rules/budgets.md#reserved-cost, docs/rules/budgets.md#end-users).
  */
 function mayBeDecidedLater({ route }: Call, { principal }: Authenticated, { fields }: FormReader): boolean {
   if (route.billedBy === "images" && fields["n"] === undefined) return true;
@@ -323,8 +322,8 @@ function modelOf(call: Call, document: JsonDocument): string {
 }
 
 /**
- * The name in the path, or in `model`, or that of the route's default model; null when there is none. A form, or a document
- * without members, has no place for a name that it lacks.
+ * The name in the path, in `model`, or of the route's default model; null if there is none. A form, or a document without
+ * members, has no place to add a missing name.
  */
 function modelNameOf({ deployment, route, config }: Call, document: JsonDocument): string | null {
   const { root } = document;

@@ -1,7 +1,6 @@
 /**
- * The body of a GET on its way upstream. The runtime does not make a GET with a body of its own, and only lets an
- * incoming body be passed on; therefore the body stays as it is and `model` keeps the client's name
- * (docs/rules/routes.md#model-listing).
+ * The body of a GET on its way upstream. The runtime cannot create a GET with a body, and only passes an incoming body on. So
+ * the body stays unchanged and `model` keeps the client's name (docs/rules/routes.md#model-listing).
  */
 import type { OutgoingBody } from "../call/client-body.ts";
 

@@ -89,7 +89,7 @@ describe("a body", () => {
     const reading = readPieces(world.call(sent.init), callerOf());
     for (let at = 0; at < 30_000; at += 1) {
       sent.send(Uint8Array.of(at % 251, at % 7, at % 3, 1, 2));
-      // each is read by itself
+      // each is read separately
       await Promise.resolve();
     }
     sent.end();
@@ -176,7 +176,7 @@ describe("what an upload holds", () => {
     expect({ status: answered.status, body: await answered.json() }).toEqual({ status: 200, body: expect.anything() });
     large.breakOff();
     await (await running).text();
-    // A timer that fired later would be taken for one of a later test, whose timers are not real.
+    // A timer that fired later would be taken for a timer of a later test, whose timers are fake.
     await Promise.all([world.settled(), other.settled()]);
   });
 });

@@ -32,8 +32,8 @@ export async function readBody(
 }
 
 /**
- * The complete body, in the pieces in which it was received: to join them would cost as much as to receive them; and its
- * memory. Throws 408 `request_timeout`, 413 `request_too_large`, or ClientGone when the client stops sending.
+ * The complete body, in the pieces in which it was received, and its memory. Joining the pieces would cost as much as receiving
+ * them. Throws 408 `request_timeout`, 413 `request_too_large`, or ClientGone when the client stops sending.
  */
 export async function readPieces(
   call: Call,
@@ -114,7 +114,7 @@ async function readOpen(source: PulledBody, memory: BodyMemoryUse): Promise<Uint
     }
     await memory.reserveRead();
   }
-  // the last buffer is cut to what it holds, because all of it would be kept otherwise
+  // the last buffer is cut to its content, because all of it would be kept otherwise
   return [...pieces, new Uint8Array(piece.buffer.transfer(filled))];
 }
 
@@ -135,30 +135,30 @@ export class BodyMemoryUse {
   }
 
   /**
-   * Counts what was read since the last call, once there is memory for it; a small body needs no reservation. Throws
+   * Counts the bytes read since the last call, once there is memory for them; a small body needs no reservation. Throws
    * ClientGone.
    */
   async reserveRead(): Promise<void> {
     await this.#reserve(this.#source.readBytes);
   }
 
-  /** Counts what the values of the read body take; false: that is not more than its bytes. Throws ClientGone. */
+  /** Counts the memory of the read body's values; false: it is no more than its bytes. Throws ClientGone. */
   async reserveValues(bytes: number): Promise<boolean> {
     this.#weightBytes ||= bytes;
     return await this.#reserve(bytes, true);
   }
 
-  /** What the body takes when its values are there: the larger of both. */
+  /** The memory of the body with its values: the larger of both. */
   get weightBytes(): number {
     return Math.max(this.#source.readBytes, this.#weightBytes);
   }
 
-  /** What is counted beyond the bytes of the body. */
+  /** The bytes counted beyond those of the body. */
   get valuesBytes(): number {
     return Math.max(0, this.#countedBytes - this.#source.readBytes);
   }
 
-  /** Counts no more than this for values from here on. */
+  /** Counts at most this much for values from here on. */
   keepValues(bytes: number): void {
     if (bytes >= this.valuesBytes) return;
     this.#reservation?.keepValues(bytes);
@@ -175,7 +175,7 @@ export class BodyMemoryUse {
     return true;
   }
 
-  /** Counts what is read of `source` from here on, as well as what was read before. */
+  /** Counts the bytes read from `source` from here on, and those read before. */
   continueWith(source: PulledBody): void {
     this.#source = source;
     this.#countedBytes = 0;

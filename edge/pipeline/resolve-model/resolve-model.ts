@@ -19,9 +19,9 @@ import { type Authenticated, type Known, type Parsed, type Resolved, StageFailur
 import { fieldError } from "./field-error.ts";
 
 /**
- * Checks what a request states before its body: the path as the client wrote it is safe to forward, and is served, and
- * its tags are valid. After `prefix` is a name that is not forwarded, in which clients write a slash as `%2F`. Throws
- * 400 `invalid_path` or `validation_failed`, 404 `unknown_endpoint`.
+ * Checks a request before its body is read: the path as the client wrote it is safe to forward, and is served, and its tags are
+ * valid. `prefix` precedes a name that is not forwarded, in which clients write a slash as `%2F`. Throws 400 `invalid_path` or
+ * `validation_failed`, 404 `unknown_endpoint`.
  */
 export function checkHead(call: Call, prefix?: string): void {
   const raw = /^https?:\/\/[^/?#]+([^?#]*)/.exec(call.request.url)?.[1] ?? "/";
@@ -43,8 +43,8 @@ export function checkModelHead(call: Call): void {
 }
 
 /**
- * What was known, with the enabled record of the model that the body names, which the principal may use. Throws the
- * failure of 403, 404, or 503 `key_store_unavailable`, and whatever a principal that is read again is refused with.
+ * The input, with the enabled record of the model that the body names, which the principal may use. Throws the failure of 403,
+ * 404, or 503 `key_store_unavailable`, and any refusal of the current principal.
  */
 export async function resolveModel<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   const { modelName } = request.parsed;

@@ -27,7 +27,8 @@ import { type CallAnswer, type Prepared, StageFailure, withKnown } from "../call
 import { reportEnd } from "../call/report/report-end.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { usageRowOf } from "../call/report/usage-row.ts";
-import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
+import { capturedCall } from "../capture/captured-call.ts";
+import { gatewayHeaders, isEventStream, isText, STREAM_HEADERS } from "../reply/response-headers.ts";
 
 /** Largest body that is stored, in bytes. */
 export const CACHE_BODY_MAX_BYTES = LIMITS.cachedAnswer;
@@ -35,10 +36,10 @@ export const CACHE_BODY_MAX_BYTES = LIMITS.cachedAnswer;
 /** A larger body is digested in parts, between which other requests have their turn. */
 const DIGEST_PART_BYTES = 1024 * 1024;
 
-/** Under which key an answer is stored, and for how long. */
+/** The key under which an answer is stored, and for how long. */
 export interface CacheMiss extends CacheKey {
   readonly ttlSecs: number;
-  /** What the answer comes from: {@link originOf}. */
+  /** The origin of the answer: {@link originOf}. */
   readonly origin: string;
 }
 
@@ -47,14 +48,14 @@ export interface CacheKey {
   readonly tenantId: string;
   readonly digest: string;
   readonly path: string;
-  /** The body that was looked up; another one than what is sent: guardrails have changed it since. */
+  /** The body that was looked up. If the sent body differs, guardrails have changed it since. */
   readonly outgoing: OutgoingBody;
 }
 
-/** The result for a request: its stored answer, or the request, which goes on to an upstream. */
+/** The result for a request: its stored answer, or the request, which continues to an upstream. */
 type CacheVerdict =
   | { readonly kind: "hit"; readonly answer: CallAnswer }
-  /** `key`: that of the answer that is to be stored; null: the request does not use the cache. */
+  /** `key`: the key of the answer to store; null: the request does not use the cache. */
   | { readonly kind: "miss"; readonly request: Prepared; readonly key: CacheKey | null };
 
 /** The result of one lookup. */
@@ -65,8 +66,8 @@ type Found =
   | { readonly kind: "stale"; readonly items: readonly RevItem[] };
 
 /**
- * Looks the answer up. When it rests on stale records, `reload` reads them again, and it is looked up once more. Throws
- * the failure of 503 `scheduler_unavailable` or `key_store_unavailable`, and whatever `reload` throws.
+ * Looks the answer up. If it depends on stale records, `reload` reads them again, and the lookup is repeated once. Throws the
+ * failure of 503 `scheduler_unavailable` or `key_store_unavailable`, and everything that `reload` throws.
  */
 export async function lookupResponse(
   call: Call,
@@ -99,7 +100,7 @@ async function lookup(call: Call, request: Prepared): Promise<Found> {
     span.set({ result: verdict.kind });
     return verdict;
   });
-  // After its span has ended, because the span goes with the row.
+  // After its span has ended, because the span is sent with the row.
   if (found.kind === "hit") {
     request.guarded?.beside?.("cached");
     reportEnd(call, found.answer.known, found.row);
@@ -115,8 +116,8 @@ function isBypassed(call: Call, { principal, model, boons }: Prepared): boolean 
 }
 
 /**
- * Where the answer of this request is stored; null: nowhere. What was true when it was looked up is judged again, because
- * records may have changed while it waited.
+ * Where the answer of this request is stored; null: nowhere. The conditions of the lookup are checked again, because records
+ * may have changed while the request waited.
  */
 export function cacheMissFor(call: Call, key: CacheKey | null, request: Prepared): CacheMiss | null {
   const { model, parsed } = request;
@@ -157,9 +158,8 @@ export async function storeResponse(
 }
 
 /**
- * What an answer comes from. An answer of another model of the same name, or of a model that had another address, does
- * not match. Endpoints are not part of the origin: they serve the same upstream model (docs/rules/models.md#endpoints),
- * and change often.
+ * The origin of an answer. An answer of another model of the same name, or of a model that had another address, does not match.
+ * Endpoints are not part of the origin: they serve the same upstream model (docs/rules/models.md#endpoints), and change often.
  */
 export function originOf({ id, upstream_model, api_base }: ModelRecord): string {
   return JSON.stringify([id, upstream_model, api_base]);
@@ -168,7 +168,7 @@ export function originOf({ id, upstream_model, api_base }: ModelRecord): string 
 /** The stored answer, when the Cell confirms that its records are current. `request` notes that it is a hit. */
 async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise<Found> {
   const { key, tenant } = request.principal;
-  // parts are of what an upstream has done for a request; for this one, none has done anything
+  // parts describe an upstream's work for a request; for this one, no upstream worked
   const billed = { ...NOTHING_BILLED, inputTokens: entry.input_tokens, outputTokens: entry.output_tokens };
   const row = usageRowOf(call, request, { statusCode: 200, admission: "fast", billed });
   const { signal } = call.request;
@@ -183,7 +183,9 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
   if (verdict === null) return { kind: "stale", items: [] };
   const { newer, level, recorded } = verdict;
   if (newer.length > 0) return { kind: "stale", items: newer };
-  call.waitUntil(recorded);
+  const captured = capturedCall(call, request);
+  if (isText(entry.content_type)) captured?.push(entry.body);
+  call.waitUntil(recorded.then(async () => await captured?.keep(200)));
   const known = { ...request, level };
   const headers = {
     "content-type": entry.content_type,

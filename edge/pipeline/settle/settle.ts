@@ -9,10 +9,11 @@ import type { AdmittedRequest } from "../admit/admit.ts";
 import type { Call } from "../call/context.ts";
 import { type EndDetails, reportEnd } from "../call/report/report-end.ts";
 import { usageRowOf, withEnergy } from "../call/report/usage-row.ts";
+import type { CapturedCall } from "../capture/captured-call.ts";
 
 /** How a request ended. */
 export interface RequestEnd extends EndDetails {
-  /** What the client got; 499 when it left. */
+  /** The client's status; 499 if it left. */
   readonly statusCode: number;
   readonly billed?: Billed;
   /** The row has its tokens, and nothing is charged for them (docs/rules/boons.md#answers). */
@@ -25,6 +26,7 @@ export class Settler {
   #request: AdmittedRequest;
   readonly #finished = Promise.withResolvers<void>();
   #ended = false;
+  #captured: CapturedCall | null = null;
 
   /** The row is made from `request` when the request ends. */
   constructor(call: Call, request: AdmittedRequest) {
@@ -33,16 +35,21 @@ export class Settler {
     call.waitUntil(this.#finished.promise);
   }
 
-  /** It has gone on to another model, with the slot of that one. */
+  /** It has moved to another model, and has that model's slot. */
   moved(request: AdmittedRequest): void {
     this.#request = request;
+  }
+
+  /** What is kept of it after its end. */
+  keeps(captured: CapturedCall | null): void {
+    this.#captured = captured;
   }
 
   /** Ends the request; only the first call counts. */
   end(ending: RequestEnd): void {
     if (this.#ended) return;
     this.#ended = true;
-    void this.#deliver(ending).finally(() => this.#finished.resolve());
+    void this.#finish(ending);
   }
 
   /** Gives the permit up without a settlement: the Cell settles it, at the estimate. */
@@ -51,11 +58,21 @@ export class Settler {
     this.#ended = true;
     reportEnd(this.#call, this.#request, this.#row({ statusCode: 500 }));
     this.#request.permit.leave();
+    this.#captured?.drop();
     this.#finished.resolve();
   }
 
   #row(ending: RequestEnd): UsageRow {
     return usageRowOf(this.#call, this.#request, { ...ending, admission: this.#request.admission });
+  }
+
+  async #finish(ending: RequestEnd): Promise<void> {
+    try {
+      await this.#deliver(ending);
+    } finally {
+      await this.#captured?.keep(ending.statusCode);
+      this.#finished.resolve();
+    }
   }
 
   async #deliver(ending: RequestEnd): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * The stream of a stored answer, from one of its events on (docs/rules/routes.md#streams-of-stored-answers). The gateway reads the
- * answer from its beginning, because a text may have begun before that event, and because all of it counts; its client gets the
- * later events only.
+ * The stream of a stored answer, from one of its events on (docs/rules/routes.md#streams-of-stored-answers). The gateway reads
+ * the answer from its start, because a text may have started before that event, and because all of it counts; its client gets
+ * the later events only.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { readEvent } from "../../domain/message-texts/answer-events.ts";
@@ -19,11 +19,11 @@ const NOTHING = new Uint8Array(0);
 
 interface StoredStream {
   readonly isStream: boolean;
-  /** Null: from the beginning. */
+  /** Null: from the start. */
   readonly startingAfter: number | null;
 }
 
-/** What a query asks for. Throws 400 for a place that is none. */
+/** The request of a query. Throws 400 for an invalid place. */
 export function storedStreamOf({ request, search }: Call): StoredStream {
   const query = new URLSearchParams(search);
   const places = query.getAll(STARTING_AFTER);
@@ -49,7 +49,7 @@ export function laterEvents(call: Call, startingAfter: number): AnswerStage {
     event: function* (bytes): Steps<Uint8Array> {
       const { value } = yield* readEvent(bytes);
       const at = isJsonObject(value) ? value["sequence_number"] : null;
-      // what a policy has held back comes with the number of the event that it began in
+      // text that a policy has held back has the number of the event in which it started
       isLater ||= typeof at !== "number" || at > startingAfter;
       return isLater ? bytes : NOTHING;
     },

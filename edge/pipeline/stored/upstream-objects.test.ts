@@ -1,4 +1,7 @@
-/** What a background answer is charged that is read while it is made (docs/rules/settlement-and-rows.md#answers-made-in-the-background). */
+/**
+ * The charge of a background answer that is read while it is made
+ * (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
+ */
 import { beforeEach, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";

@@ -24,7 +24,7 @@ const WAITED_MAX_MS = 2_000;
 
 /**
  * The objects that the request names, and the upstreams that have made them. Throws 400, 404 `object_not_found` for one that
- * the tenant may not use, and 503 while nobody can say whose they are.
+ * the tenant may not use, and 503 while their owners cannot be read.
  */
 export async function checkNamedObjects(call: Call, { parsed, principal }: Resolved): Promise<ObjectUse> {
   const readsDocuments = call.route.estimate === "texts";
@@ -61,14 +61,17 @@ async function placesOf(call: Call, tenantId: string, ids: readonly string[]) {
   });
 }
 
-/** The error for an object that is unknown, another tenant's, or gone with its endpoint: a client cannot tell them apart. */
+/**
+ * The error for an object that is unknown, belongs to another tenant, or is gone with its endpoint: a client cannot distinguish
+ * them.
+ */
 function objectNotFound(id: string, param: string | null): GatewayError {
   return new GatewayError("object_not_found", { value: cutText(id, MODEL_TEXT_MAX), param });
 }
 
 /**
- * Those of the ordered upstreams that have made what the request names: the same endpoint or, for another model of the
- * same server, the same address. Throws 404 `object_not_found` when there is none.
+ * Those of the ordered upstreams that have made the named objects: the same endpoint or, for another model of the same server,
+ * the same address. Throws 404 `object_not_found` when there is none.
  */
 export function madeBy(use: ObjectUse, targets: readonly Target[]): readonly Target[] {
   const { named, upstreams } = use;
@@ -89,11 +92,11 @@ export function madeBy(use: ObjectUse, targets: readonly Target[]): readonly Tar
 /** Takes the ids of one answer. */
 interface AnswerIds {
   readonly add: (id: string) => void;
-  /** Remembers what was added since the last call; undefined: nothing was. Never rejects. */
+  /** Stores the objects added since the last call; undefined if there are none. Never rejects. */
   readonly remember: () => Promise<void> | undefined;
   /**
-   * For an answer that its upstream makes without a reader, what of its bill no read of it has charged meanwhile; undefined: all
-   * of it. Remembers what this request is charged. Never rejects.
+   * For an answer that its upstream makes without a reader: the part of its bill that no read of it has charged meanwhile;
+   * undefined: all of it. Remembers the charge of this request. Never rejects.
    */
   readonly share: (billed: Billed) => Promise<Billed> | undefined;
 }
@@ -108,7 +111,7 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
   const place = (charged: TokenCounts | null): ObjectPlace =>
     charged === null ? made : { ...made, charged: { ...charged, endUser } };
   const given: string[] = [];
-  // What the client named is known already, or was let through as nobody's.
+  // Objects that the client named are known already, or passed because nobody owns them.
   const seen = new Set(objects?.named.keys());
   const most = seen.size + GIVEN_MAX;
   let added: string[] = [];
@@ -150,7 +153,7 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
   };
 }
 
-/** The bill without what others have charged: of what is beyond the estimate, all that was not taken over. */
+/** The bill without the amounts that others have charged: of the part beyond the estimate, all that was not taken over. */
 function without(billed: Billed, beyond: BilledTokens, taken: BilledTokens): Billed {
   const own = {
     inputTokens: billed.inputTokens - beyond.inputTokens + taken.inputTokens,

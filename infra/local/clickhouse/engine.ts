@@ -18,7 +18,7 @@ interface EngineResult {
 
 /** The engine, opened on a folder. */
 export interface Engine {
-  /** Runs one statement; `left`: nobody waits for it any more, so that it does not begin. Throws ClickhouseError. */
+  /** Runs one statement; `left`: nobody waits for it any more, so it does not start. Throws ClickhouseError. */
   run(request: EngineRequest, left?: AbortSignal): Promise<EngineResult>;
   /** Runs no further statement, and releases the folder when those that run have ended. */
   close(): Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * What the ledger says that a budget has used, on the tables as they are, in the embedded engine.
+ * The use of a budget by the ledger, on the real tables, in the embedded engine.
  *
  * @module-tag check
  */
@@ -11,7 +11,7 @@ import { KEY, ledgerRow, TENANT, TestLedger } from "../../../test/harness/ledger
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** The first of the days of these tests; none is so young that its rows may still be on their way. */
+/** The first of the days of these tests; all are old enough that no row is still on its way. */
 const FIRST = Math.floor(Date.now() / DAY_MS - 20) * DAY_MS;
 const ledger = new TestLedger();
 ledger.use();

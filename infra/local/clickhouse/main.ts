@@ -1,7 +1,7 @@
 /**
- * The embedded analytics store as a process of its own: `node main.ts` with GATEWAY_CLICKHOUSE_FOLDER, _PORT, _DB, _USER
- * and _PASSWORD; a missing database is created. Prints one line of JSON with its port when it listens. Ends on SIGTERM, and
- * when its parent has ended (the IPC channel or, without one, standard input closes).
+ * The embedded analytics store as a separate process: `node main.ts` with GATEWAY_CLICKHOUSE_FOLDER, _PORT, _DB, _USER and
+ * _PASSWORD; a missing database is created. Prints one line of JSON with its port when it listens. Ends on SIGTERM, and when
+ * its parent has ended (the IPC channel or, without one, standard input closes).
  */
 import { makePrivate } from "../../../control/db/private-folder.ts";
 import { watchParent } from "../process/watch-parent.ts";

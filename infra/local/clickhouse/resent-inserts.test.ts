@@ -25,7 +25,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Works on the folder with an engine of its own. */
+/** Works on the folder with a separate engine. */
 async function inOneLife<T>(work: (store: AnalyticsStore, url: string) => Promise<T>): Promise<T> {
   const engine = openEngine(folder, 2);
   const bridge = await startClickhouseBridge({ engine, ...credentials, maxBodyBytes: 1_000_000 });

@@ -1,4 +1,7 @@
-/** Statements that wait for a session of the engine: inserts wait behind no read, and one that nobody waits for never begins. */
+/**
+ * Statements that wait for a session of the engine: inserts never wait behind a read, and a statement that nobody waits for
+ * never starts.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * Child processes of the stack: the guard knows each of them, a ready line says when they work, and they are stopped with
- * SIGTERM and, after a grace time, with SIGKILL. Each has a process group of its own: what a terminal sends to the launcher does
+ * SIGTERM and, after a grace time, with SIGKILL. Each has its own process group, so signals of a terminal to the launcher do
  * not reach it. A child never lives longer than the launcher, not even after kill -9 of the launcher.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -84,7 +84,7 @@ function stdioFor({ readyFrom, sockets = new Map() }: ChildSpec): ("ignore" | "p
   ];
 }
 
-/** The variables that tell of the sockets, besides the pid, which is not known before. */
+/** The variables that describe the sockets, except the pid, which is not known before. */
 function socketVariables(sockets: ReadonlyMap<string, number>): Readonly<Record<string, string>> {
   if (sockets.size === 0) return {};
   return { LISTEN_FDS: String(sockets.size), LISTEN_FDNAMES: [...sockets.keys()].join(":") };

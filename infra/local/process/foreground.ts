@@ -3,9 +3,9 @@ import { terminalText } from "../../../shared/text/printable.ts";
 import type { Running } from "./running.ts";
 import { watchParent } from "./watch-parent.ts";
 
-/** What is run, and what is said of it. */
+/** The part to run, and the messages about it. */
 interface Foreground<T> {
-  /** `unwanted` aborts when the start is to be given up. */
+  /** `unwanted` aborts when the start is given up. */
   readonly start: (unwanted: AbortSignal) => Promise<T>;
   readonly ready: (running: T) => void;
   readonly stopped: () => void;
@@ -13,13 +13,13 @@ interface Foreground<T> {
 
 /** npm and service managers may each pass the same signal on. */
 const SECOND_SIGNAL_AFTER_MS = 1_000;
-/** What a start has not ended by itself by then is killed. */
+/** A start that has not ended by then is killed. */
 const GIVEN_UP_MS = 4_000;
 
 /**
- * Starts it and stays until it is stopped. Exit code 1 with one line on standard error when it cannot start or comes down by
- * itself; a signal, or the end of the launcher, stops everything first. A second signal ends this process, whose end kills every
- * part (guard.ts).
+ * Starts it and stays until it is stopped. Exit code 1 with one line on standard error when it cannot start, or stops without
+ * being asked to; a signal, or the end of the launcher, stops everything first. A second signal ends this process, whose end
+ * kills every part (guard.ts).
  */
 export async function runInForeground<T extends Running>({ start, ready, stopped }: Foreground<T>): Promise<never> {
   const fail = (message: string): never => {
@@ -28,7 +28,7 @@ export async function runInForeground<T extends Running>({ start, ready, stopped
   };
   const end = (): never => {
     stopped();
-    // an orderly stop on request is a success, as it is for other servers
+    // a requested orderly stop is a success, as for other servers
     return process.exit(0);
   };
   let running: T | undefined;

@@ -1,7 +1,6 @@
 /**
- * The process that ends last: in a session of its own it reads `+pid` and `-pid` lines from the launcher. When that pipe
- * closes, whatever ended the launcher, it kills (SIGKILL) every process that is still on its list, and then ends. A
- * negative pid means a process group.
+ * The process that ends last: in its own session it reads `+pid` and `-pid` lines from the launcher. When that pipe closes, for
+ * any reason, it kills (SIGKILL) every process that is still on its list, and then ends. A negative pid means a process group.
  */
 import { createInterface } from "node:readline";
 

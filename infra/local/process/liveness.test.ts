@@ -21,7 +21,7 @@ interface Check {
 
 const policy: LivenessPolicy = { graceMs: 10_000, everyMs: 2_000, answerWithinMs: 5_000, checks: 4 };
 
-/** Runs checks on a simulated clock, then stops. Returns what was found, when, and how many checks were made. */
+/** Runs checks on a simulated clock, then stops. Returns the findings, their times, and the number of checks. */
 async function play(checks: readonly Check[], rules: LivenessPolicy = policy) {
   let nowMs = 0;
   let made = 0;

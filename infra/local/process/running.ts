@@ -1,7 +1,10 @@
-/** What is started step by step and stopped as a whole: in reverse order, once, also when a step of the start fails. */
+/**
+ * A set of parts that is started step by step and stopped as a whole: in reverse order, once, also when a step of the start
+ * fails.
+ */
 import { StartWaits } from "./start-waits.ts";
 
-/** Why something stopped by itself. */
+/** Why a part stopped without being asked to. */
 interface Failure {
   readonly part: string;
   readonly reason: string;
@@ -17,7 +20,7 @@ export interface Running {
   readonly closed: Promise<Failure | null>;
 }
 
-/** The undo steps of what was started; they run in reverse order. */
+/** The undo steps of the started parts; they run in reverse order. */
 export class Undo {
   readonly #steps: (() => Promise<void> | void)[] = [];
   #isOver = false;
@@ -34,29 +37,29 @@ export class Undo {
   }
 }
 
-/** What a start gets. */
+/** The inputs of a start. */
 export interface Starting {
   readonly undo: Undo;
   /** To be called when a part cannot be kept running. */
   readonly onGiveUp: (part: string, reason: string) => void;
-  /** Aborts when the start has failed or is given up: what was started ends at once, as nothing is under way in it. */
+  /** Aborts when the start has failed or is given up: started parts end at once, because they have no work under way. */
   readonly abandoned: AbortSignal;
   readonly waits: StartWaits;
 }
 
-/** Who watches a start. */
+/** The observer of a start. */
 interface StartWatch {
-  /** Aborts when the start is to be given up. */
+  /** Aborts when the start is given up. */
   readonly unwanted?: AbortSignal | undefined;
-  /** Is told every few seconds what the start waits for. */
+  /** Called every few seconds with the part that the start waits for. */
   readonly log: (line: string) => void;
 }
 
 const TOLD_EVERY_MS = 5_000;
 
 /**
- * Runs `start`. Rejects with its error, or with that of a part that gave up meanwhile, or when it is unwanted; then everything is
- * stopped again.
+ * Runs `start`. Rejects with its error, with the error of a part that gave up meanwhile, or when it is no longer wanted; then
+ * everything is stopped again.
  */
 export async function startRunning<T>(
   start: (starting: Starting) => Promise<T>,

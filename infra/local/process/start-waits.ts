@@ -1,4 +1,4 @@
-/** What a start waits for, and what it heard of that last: a start that takes long must not be silent. Pure. */
+/** The part that a start waits for, and its last line: a long start must not be silent. Pure. */
 import { censored } from "../../../shared/text/redaction.ts";
 import { jsonLine } from "./child.ts";
 
@@ -12,7 +12,7 @@ export class StartWaits {
     this.#nowMs = nowMs;
   }
 
-  /** Notes a line of what may be waited for. */
+  /** Notes a line of a part that the start may wait for. */
   heard(part: string, line: string): void {
     this.#lastLines.set(part, line);
   }

@@ -1,7 +1,7 @@
 /**
- * Keeps one part running: a part that ends, or lives and no longer answers, is started again, with growing pauses, until
- * that happens too often; then the whole stack gets the reason and stops. A part that cannot be started the first time is
- * an error of the start, and is not retried.
+ * Keeps one part running: a part that ends, or runs and no longer answers, is restarted, with growing pauses, until that
+ * happens too often; then the whole stack gets the reason and stops. A part that cannot be started the first time is an error
+ * of the start, and is not retried.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { askHealth } from "./ask-health.ts";
@@ -19,7 +19,7 @@ export interface PartHandle {
 
 /** A supervised part. */
 export interface Supervised extends PartHandle {
-  /** Stops the part for good. */
+  /** Stops the part permanently. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ const POLICY: RestartPolicy = { restarts: 5, withinMs: 60_000, firstPauseMs: 100
 
 /** How a running part is checked. */
 export interface HealthCheck {
-  /** The address of the current process, of its own listener; null when no process runs. */
+  /** The address of the current process, of its own listener; null if no process runs. */
   readonly url: () => string | null;
   readonly policy: LivenessPolicy;
 }

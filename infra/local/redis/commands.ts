@@ -250,6 +250,7 @@ const COMMANDS: Readonly<Record<string, readonly [fewest: number, most: number, 
       return next;
     },
   ],
+  HKEYS: [1, 1, (store, [key = ""], now) => [...fields(store.get(key, now)).keys()]],
   HGETALL: [1, 1, (store, [key = ""], now) => [...fields(store.get(key, now))].flat()],
   HDEL: [
     2,

@@ -57,7 +57,7 @@ function conformance(start: () => Promise<Subject>): void {
     return (body as { result?: unknown; error?: string }).error ?? (body as { result: unknown }).result;
   };
 
-  /** What is left of `secs` seconds that a key got at `sinceMs`, to the nearest second. */
+  /** The rest of `secs` seconds that a key got at `sinceMs`, to the nearest second. */
   const expectTtl = async (key: string, secs: number, sinceMs: number): Promise<void> => {
     const ttl = await run("TTL", key);
     expect(ttl).toBeLessThanOrEqual(secs);
@@ -195,6 +195,10 @@ function conformance(start: () => Promise<Subject>): void {
     }).toEqual({ field: "3", absentField: null, absentHash: null });
     expect(await run("HGETALL", "h")).toEqual(["a", "3", "b", "2", "c", "4"]);
     expect(await run("HGETALL", "none")).toEqual([]);
+    expect({ names: await run("HKEYS", "h"), none: await run("HKEYS", "none") }).toEqual({
+      names: ["a", "b", "c"],
+      none: [],
+    });
     expect(await run("HSET", "h", "a")).toBe("ERR wrong number of arguments for 'hset' command");
     expect(await run("HDEL", "h", "a", "z")).toBe(1);
     expect({ first: await run("HSETNX", "h", "x", "1"), second: await run("HSETNX", "h", "x", "2") }).toEqual({

@@ -12,7 +12,7 @@ type Listener = (channel: string, message: string) => void;
 
 /** A store in this process. `now` returns milliseconds; a test may replace it. */
 export function memoryBackend(now: () => number = Date.now, maxBytes = MAX_BYTES): Backend {
-  const store = new Store(maxBytes, (key) => /^(cache|ref):/.test(key));
+  const store = new Store(maxBytes, (key) => /^(cache|ref|tenant-captures):/.test(key));
   const listeners = new Map<string, Set<Listener>>();
 
   const publish = (channel: string, message: string): number => {

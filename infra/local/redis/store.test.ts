@@ -1,4 +1,4 @@
-/** What the embedded store removes when it is full (docs/rules/local-stack.md). */
+/** The keys that the embedded store removes when it is full (docs/rules/local-stack.md). */
 import { expect, it } from "vitest";
 import { memoryBackend } from "./memory-backend.ts";
 

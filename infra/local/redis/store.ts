@@ -1,7 +1,7 @@
 /**
  * The memory of the embedded store: typed values by key, with expiry. It decides when a key has expired (at its deadline,
- * checked on every read) and what is removed when memory is short (keys with an expiry, oldest first; never the others). It
- * reads no clock and starts no timer: `now` is an argument, and each write removes a few expired keys.
+ * checked on every read) and which keys are removed when memory is short (keys with an expiry, oldest first; never the others).
+ * It reads no clock and starts no timer: `now` is an argument, and each write removes a few expired keys.
  */
 import { RedisError } from "./backend.ts";
 
@@ -126,7 +126,7 @@ export class Store {
     return this.#entries.delete(key);
   }
 
-  /** The expiry of a live key; undefined: it does not expire; null: there is no such key. */
+  /** The expiry of a live key; undefined: it does not expire; null: the key does not exist. */
   deadline(key: string, now: number): number | undefined | null {
     const entry = this.#live(key, now);
     return entry === undefined ? null : entry.expiresAtMs;

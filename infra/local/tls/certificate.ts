@@ -1,6 +1,6 @@
 /**
- * A certificate with its private key, as two PEM files contain them: read, judged, and made into what TLS serves. Says what
- * is wrong by the names of the variables, and never with anything that a file contains.
+ * A certificate with its private key from two PEM files: read, checked, and prepared for TLS. Messages name the variables, and
+ * never contain text of a file.
  */
 import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
 import { constants, open } from "node:fs/promises";
@@ -14,7 +14,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** What the two files contain now. */
+/** The current content of the two files. */
 interface ReadFiles {
   readonly cert: string;
   readonly key: string;
@@ -30,11 +30,11 @@ export interface Certificate {
   readonly digest: string;
   /** When it stops being valid, in ms since 1970. */
   readonly expiresAtMs: number;
-  /** The first host name that it is for and that stands for one host; null: it names none. */
+  /** The first of its host names that stands for one host; null if it has none. */
   readonly host: string | null;
 }
 
-/** Why files cannot be served: which variable, and what it must be. */
+/** Why files cannot be served: the variable, and its required value. */
 export interface CertificateProblem {
   readonly problem: string;
 }
@@ -68,7 +68,7 @@ async function readText(variable: string, path: string): Promise<string | Certif
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = await file.stat();
-      if (!stat.isFile()) return { problem: `${variable} must be a file: ${path} is none` };
+      if (!stat.isFile()) return { problem: `${variable} must be a file: ${path} is not one` };
       if (stat.size > FILE_MAX_BYTES)
         return { problem: `${variable} must be a file of at most 1 MiB: ${path} is larger` };
       return await file.readFile("utf8");
@@ -80,7 +80,7 @@ async function readText(variable: string, path: string): Promise<string | Certif
   }
 }
 
-/** Judges what was read. An expired certificate is none of the problems: it is better than no answer at all. */
+/** Judges the read files. An expired certificate is not a problem here: it is better than no answer at all. */
 export function certificateOf({ cert, key, digest }: ReadFiles): Certificate | CertificateProblem {
   const chain = chainOf(cert);
   const [own] = chain ?? [];
@@ -109,7 +109,7 @@ function chainOf(pem: string): readonly X509Certificate[] | undefined {
   }
 }
 
-/** Null: there is no private key. */
+/** Null: it contains no private key. */
 function keyMatches(certificate: X509Certificate, pem: string): boolean | null {
   try {
     return certificate.checkPrivateKey(createPrivateKey(pem));

@@ -1,6 +1,6 @@
 /**
- * TLS for the clients of a front. A client speaks TLS from its first byte on, or is answered that it must; a client that
- * takes too long with either is let go. Connections that are open keep the certificate with which they began.
+ * TLS for the clients of a front. A client speaks TLS from its first byte on, or gets an answer that it must; a client that
+ * takes too long is disconnected. Open connections keep the certificate that they started with.
  */
 import type net from "node:net";
 import tls from "node:tls";
@@ -48,11 +48,11 @@ interface Arriving {
 export function secureClients(served: ServedCertificate): SecureClients {
   const contextOf = ({ cert, key }: { cert: string; key: string }) =>
     ({ cert, key, minVersion: MIN_TLS_VERSION }) as const;
-  /** Who is in the handshake. A connection is named by its two ends, which its secure side has as well. */
+  /** Clients in the handshake. A connection is identified by its two ends, which its secure side has too. */
   const arriving = new Map<string, Arriving>();
   const server = tls.createServer({
     ...contextOf(served.now),
-    // The bytes go on as they are, to a runtime that speaks HTTP/1.1.
+    // The bytes continue unchanged, to a runtime that speaks HTTP/1.1.
     ALPNProtocols: ["http/1.1"],
     handshakeTimeout: HANDSHAKE_MS,
   });
@@ -71,7 +71,7 @@ export function secureClients(served: ServedCertificate): SecureClients {
     accept: (raw, serve) => {
       const name = nameOf(raw);
       raw.on("error", () => raw.destroy());
-      // Who is gone already has no address, and could be taken for somebody else who is.
+      // A client that has left has no address, and could be taken for another one.
       if (raw.remoteAddress === undefined) return void raw.destroy();
       raw.once("close", () => {
         if (arriving.get(name)?.raw === raw) arriving.delete(name);
@@ -85,7 +85,7 @@ export function secureClients(served: ServedCertificate): SecureClients {
         if (first[0] !== HANDSHAKE_RECORD) return answerPlain(raw);
         raw.pause();
         raw.unshift(first);
-        // Who ends in the middle of the handshake is gone; after it, the end of a client is what the front acts upon.
+        // A client that ends during the handshake is gone; after it, the front handles the end of a client.
         raw.allowHalfOpen = false;
         arriving.set(name, { raw, serve });
         server.emit("connection", raw);
@@ -94,7 +94,7 @@ export function secureClients(served: ServedCertificate): SecureClients {
   };
 }
 
-/** What the client still sends is read and discarded for a moment: closing at once could cut off its answer. */
+/** The client's remaining bytes are read and discarded for a moment: closing at once could cut off its answer. */
 function answerPlain(raw: net.Socket): void {
   raw.once("end", () => raw.destroySoon());
   raw.resume();

@@ -78,7 +78,7 @@ describe("files that cannot be served", () => {
         write({ key: first.key });
         execFileSync("mkfifo", [at("cert.pem")]);
       },
-      /^GATEWAY_TLS_CERT_FILE must be a file: \/.*cert\.pem is none$/,
+      /^GATEWAY_TLS_CERT_FILE must be a file: \/.*cert\.pem is not one$/,
     ],
     ["an empty file", () => write({ ...first, cert: "" }), /^GATEWAY_TLS_CERT_FILE must contain certificates as PEM/],
     ["a key instead", () => write({ ...first, cert: first.key }), /^GATEWAY_TLS_CERT_FILE must contain certificates/],

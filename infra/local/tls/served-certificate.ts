@@ -1,8 +1,8 @@
 /**
  * The certificate that the front serves. Its files are read again and again, because every way to renew them changes them
- * differently: written in place, renamed, behind a symbolic link that is swapped, in a folder that is swapped. What is read
- * is served once two readings were equal and both files fit each other, so that half of a change is never served; until
- * then, and whenever the files are bad, the last good certificate stays.
+ * differently: written in place, renamed, behind a symbolic link that is swapped, in a folder that is swapped. The files are
+ * served once two readings were equal and both files fit each other, so that half of a change is never served; until then, and
+ * whenever the files are invalid, the last good certificate stays.
  */
 import {
   type Certificate,
@@ -32,7 +32,7 @@ interface ServedCertificateOptions {
 export class ServedCertificate {
   readonly #options: ServedCertificateOptions;
   #now: Certificate;
-  /** What the last reading found, when that is not what is served. */
+  /** The result of the last reading, if it is not being served. */
   #seen = "";
   /** The problem that the log has. */
   #reported = "";
@@ -44,7 +44,7 @@ export class ServedCertificate {
     this.#now = first;
   }
 
-  /** Reads the files for the first time; says what is wrong when they cannot be served. */
+  /** Reads the files for the first time; reports why if they cannot be served. */
   static async open(options: ServedCertificateOptions): Promise<ServedCertificate | CertificateProblem> {
     const first = await readCertificate(options.files);
     if ("problem" in first) return first;

@@ -13,7 +13,7 @@ interface WorkerBundle {
   readonly exports: readonly string[];
 }
 
-/** What this process has bundled, by entry and size. */
+/** The bundles of this process, by entry and size. */
 const bundled = new Map<string, Promise<WorkerBundle>>();
 
 /**
@@ -31,7 +31,7 @@ export async function bundleWorker(minify: boolean, entry = "edge/worker.ts"): P
 /** Names of the files of a bundle that is kept in a folder. */
 const KEPT = { code: "worker.mjs", exports: "exports.json", madeOf: "made-of" } as const;
 
-/** What is bundled. */
+/** The module to bundle. */
 interface BundleSource {
   /** See {@link bundleWorker}. */
   readonly entry?: string | undefined;
@@ -40,8 +40,8 @@ interface BundleSource {
 }
 
 /**
- * Writes the Worker into a folder: for a gateway that starts without its sources' packages, and for the next start, which bundles
- * again only what is made of other sources.
+ * Writes the Worker into a folder: for a gateway that starts without the packages of its sources, and for the next start, which
+ * only rebuilds bundles whose sources have changed.
  */
 export async function writeBundle(folder: string, { entry, built }: BundleSource = {}): Promise<WorkerBundle> {
   const sources = built ?? `${entry} ${hashOfSources(["edge", "shared", "infra/local/workerd"])}`;
@@ -57,12 +57,12 @@ export async function writeBundle(folder: string, { entry, built }: BundleSource
   return bundle;
 }
 
-/** Also of the code itself: a machine that loses its power can lose what was written last. */
+/** The code too: a machine that loses power can lose the latest writes. */
 function madeOf(sources: string, { code }: WorkerBundle): string {
   return createHash("sha256").update(sources).update(code).digest("hex");
 }
 
-/** The bundle in a folder; undefined when it is not whole, or made of other sources. */
+/** The bundle in a folder; undefined if it is incomplete, or built from other sources. */
 function keptBundle(folder: string, sources: string): WorkerBundle | undefined {
   try {
     const bundle = readBundle(folder);

@@ -47,11 +47,11 @@ interface WorkerdConfigOptions {
   readonly variables: readonly string[];
   /** Folder of the object storage. */
   readonly objectsFolder: string;
-  /** The networks in which registered upstreams may be reached, as network names and CIDRs; null: like everything else. */
+  /** The networks in which registered upstreams may be reached, as network names and CIDRs; null: the same as for everything else. */
   readonly reachableUpstreams: readonly string[] | null;
-  /** Further cells: each is a Worker of its own that differs in GATEWAY_CELL only, and uses the same objects. */
+  /** Other cells: each is a separate Worker that differs only in GATEWAY_CELL, and uses the same objects. */
   readonly moreCells?: readonly string[];
-  /** The cluster in which the objects are; null or absent: they are on this machine. */
+  /** The cluster that has the objects; null or absent: they are on this machine. */
   readonly cluster?: RuntimeCluster | null;
 }
 
@@ -62,8 +62,8 @@ export interface RuntimeCluster extends Omit<ClusterConfig, "credentials"> {
 }
 
 /**
- * The time in which an instance that stops hands its objects over: within what the stack leaves the runtime. The requests of
- * its own front have ended by then.
+ * The time in which a stopping instance hands its objects over. It must be shorter than the time that the stack gives the
+ * runtime. The requests of its own front have ended by then.
  */
 const HAND_OVER_MS = 2_500;
 

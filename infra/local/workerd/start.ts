@@ -22,7 +22,7 @@ export interface WorkerdOptions {
   readonly objectsFolder: string;
   /** Text bindings of the Worker. */
   readonly bindings: Readonly<Record<string, string>>;
-  /** Cells besides the one of the bindings. */
+  /** Cells in addition to the one of the bindings. */
   readonly moreCells: readonly string[];
   /** See {@link writeBundle}. */
   readonly entry?: string | undefined;
@@ -94,7 +94,7 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
           ...(options.cluster === null ? [] : ["--experimental"]),
           ...(options.inspect === true ? ["--inspector-addr=127.0.0.1:0"] : []),
         ],
-        // The path of a socket must be short; that of a folder may be long.
+        // The path of a socket must be short; the path of a folder may be long.
         cwd: folder,
         env: { TZ, LANG, SSL_CERT_FILE, ...clusterEnv, ...bindings },
         readyFrom: "control",
@@ -116,7 +116,9 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
   };
 }
 
-/** What the runtime reads of this machine's environment to reach a bucket: credentials of the machine's own role. */
+/**
+ * The variables of this machine's environment that the runtime reads to reach a bucket: credentials of the machine's own role.
+ */
 function machineCredentials(): Record<string, string | undefined> {
   const isRead = (name: string): boolean =>
     /^AWS_(?:ENDPOINT_URL|REGION|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|CREDENTIALS_FILE)$/.test(name) ||

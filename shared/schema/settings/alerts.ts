@@ -36,7 +36,7 @@ const emailFields = {
 
 const emailValue = z.object({ ...emailFields, smtp_password: z.string().nullable() });
 
-/** A channel as it is stored, with a sealed URL. Kinds that this version does not know are kept. */
+/** A channel in its stored form, with a sealed URL. Kinds that this version does not know are kept. */
 const channelValueSchema = z.object({
   name: channelName,
   type: z.enum(CHANNEL_TYPES),
@@ -54,7 +54,7 @@ export const alertsValueSchema = z.object({
   slack_webhook_url: z.string().nullable().default(null),
   min_interval_secs: minIntervalSecs.default(300),
   email: emailValue.nullable().default(null),
-  /** By id. Those of the first two channels have no address: it is above. */
+  /** By id. The first two channels have no address here: it is above. */
   channels: z
     .record(z.string().regex(/^[a-z0-9-]{1,64}$/, "must be the id of a channel"), channelValueSchema)
     .refine((channels) => Object.keys(channels).length <= LIMITS.alertChannels, "has too many channels")
@@ -75,7 +75,7 @@ const emailBody = z.object(
   { error: "must be email settings or null" },
 );
 
-/** PUT /settings/alerts: what is omitted keeps its value, secrets too; `email: null` turns email off. */
+/** PUT /settings/alerts: omitted fields keep their value, secrets too; `email: null` turns email off. */
 export const alertsBodySchema = z
   .object({
     slack_webhook_url: webhookUrl.nullable().optional(),

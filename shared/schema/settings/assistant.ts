@@ -28,7 +28,7 @@ export const assistantValueSchema = z.object({
 });
 export type AssistantValue = z.infer<typeof assistantValueSchema>;
 
-/** What an admin is told of a value: an assistant that is on needs a model to ask (docs/rules/assistant.md#model). */
+/** The warning for an admin: an enabled assistant needs a model (docs/rules/assistant.md#model). */
 export function assistantWarnings({ enabled, brain_model }: AssistantValue): readonly string[] {
   return enabled && brain_model === null ? ["the assistant is on but cannot answer: set brain_model"] : [];
 }
@@ -39,7 +39,7 @@ export const assistantSchema = assistantValueSchema
   .meta({ id: "Assistant" });
 export type Assistant = z.infer<typeof assistantSchema>;
 
-/** PUT /settings/assistant: what is omitted keeps its value; a map in the body replaces the stored one. */
+/** PUT /settings/assistant: omitted fields keep their value; a map in the body replaces the stored one. */
 export const assistantBodySchema = z
   .object({ ...fields, brain_model: clearableName })
   .partial()

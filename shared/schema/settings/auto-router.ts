@@ -17,7 +17,7 @@ export const autoRouterValueSchema = z.object({
 });
 export type AutoRouterValue = z.infer<typeof autoRouterValueSchema>;
 
-/** PUT /settings/auto-router: what is omitted keeps its value. */
+/** PUT /settings/auto-router: omitted fields keep their value. */
 export const autoRouterBodySchema = z
   .object({
     classifier_enabled: flag.optional(),

@@ -54,7 +54,7 @@ const cappedOrKeep = (cap: number) =>
 
 const RATIO_OR_KEEP = `must be 0 to keep the stored value, or ${RATIO}`;
 
-/** PUT /settings/boons: what is omitted keeps its value, and so does 0 for a number. */
+/** PUT /settings/boons: omitted fields keep their value, and so does a number that is sent as 0. */
 export const boonsBodySchema = z
   .object({
     vision_enabled: flag.optional(),

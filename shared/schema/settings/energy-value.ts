@@ -9,7 +9,7 @@ import { storedBaseUrl } from "../upstream.ts";
 /** Power usage effectiveness. */
 export const pueField = z.number({ error: "must be a number above 0" }).gt(0, "must be a number above 0");
 
-/** The setting `energy`, as it is stored and as the cells read it. */
+/** The setting `energy`, in the form that is stored and that the cells read. */
 export const energyValueSchema = z.object({
   enabled: flag.default(false),
   prometheus_url: storedBaseUrl.default(""),
@@ -22,8 +22,8 @@ export const energyValueSchema = z.object({
 export type EnergyValue = z.infer<typeof energyValueSchema>;
 
 /**
- * `energy:reading` (docs/rules/storage-layouts.md#key-value-keys): the last good reading. `error`: that of the last
- * attempt, null when it succeeded.
+ * `energy:reading` (docs/rules/storage-layouts.md#key-value-keys): the last good reading. `error`: the error of the last
+ * attempt, null if it succeeded.
  */
 export const energyReadingSchema = z.object({
   cluster_watts: z.number(),

@@ -11,7 +11,7 @@ import { wholeOrKeep } from "./fields.ts";
 
 const powerQuery = freeText(4000);
 
-/** PUT /settings/energy: what is omitted keeps its value. */
+/** PUT /settings/energy: omitted fields keep their value. */
 export const energyBodySchema = z
   .object({
     enabled: flag.optional(),
@@ -24,7 +24,7 @@ export const energyBodySchema = z
   })
   .meta({ id: "SetEnergy" });
 
-/** The last result of the power query; `error` is that of the last attempt, null when it succeeded. */
+/** The last result of the power query; `error` is the error of the last attempt, null if it succeeded. */
 const reading = z.object({
   cluster_watts: z.number(),
   node_count: z.number(),

@@ -17,7 +17,7 @@ export const wholeOrKeep = (min: number, max?: number) => {
     .optional();
 };
 
-/** A name as it is stored; null: none. */
+/** A name in its stored form; null: none. */
 export const storedName = requiredText(300).nullable().default(null);
 
 /** A name; null or "" clears it. */

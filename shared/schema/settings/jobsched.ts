@@ -32,7 +32,7 @@ export const jobschedValueSchema = z.object({
 });
 export type JobschedValue = z.infer<typeof jobschedValueSchema>;
 
-/** PUT /settings/jobsched: what is omitted keeps its value, and so does a blank token. */
+/** PUT /settings/jobsched: omitted fields keep their value, and so does a token that is sent blank. */
 export const jobschedBodySchema = z
   .object({
     ...fields,

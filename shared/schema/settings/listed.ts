@@ -9,7 +9,7 @@ const listedSettingSchema = z
       description: "`environment`: taken from environment variables, at the first start or because nothing is saved",
     }),
     saved_at: shownTime.nullable(),
-    /** The actor of the audit log; null when nobody is known. */
+    /** The actor of the audit log; null if it is unknown. */
     saved_by: z.string().nullable(),
   })
   .meta({ id: "ListedSetting" });

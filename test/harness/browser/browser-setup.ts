@@ -26,6 +26,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     // replicas of a test's own scheduler start and end within seconds
     GATEWAY_PROVISIONER_INTERVAL_SECS: "1",
     GATEWAY_PROVISIONER_DRAIN_SECS: "1",
+    // captures are sealed
+    GATEWAY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
     GATEWAY_DASHBOARD: "1",
     GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
     OIDC_PROVIDERS: JSON.stringify([

@@ -4,7 +4,7 @@ import { slowPaintMs } from "./vitals.ts";
 
 const at = (startMs: number, endMs: number, bytes = 0, url = `${startMs} ${endMs}`) => ({ url, startMs, endMs, bytes });
 const page = (largestPaintMs: number | null, ...resources: readonly ReturnType<typeof at>[]) =>
-  slowPaintMs({ layoutShift: 0, largestPaintMs, resources });
+  slowPaintMs({ layoutShift: 0, shifts: [], largestPaintMs, resources });
 
 it("is a round trip for each request that waited for another, and two for the connection", () => {
   expect(page(100, at(0, 10))).toBe(450);

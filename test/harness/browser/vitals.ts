@@ -27,24 +27,45 @@ interface LoadedResource {
 interface Vitals {
   /** Cumulative layout shift: 0 is none. */
   readonly layoutShift: number;
+  /** What moved, one line for each shift. */
+  readonly shifts: readonly string[];
   /** When the largest part was painted here, in ms since the navigation; null: nothing was painted. */
   readonly largestPaintMs: number | null;
   readonly resources: readonly LoadedResource[];
 }
 
+/** As the browser reports it (https://wicg.github.io/layout-instability). */
+interface LayoutShift extends PerformanceEntry {
+  readonly value: number;
+  readonly hadRecentInput: boolean;
+  readonly sources: readonly {
+    readonly node: Node | null;
+    readonly previousRect: DOMRectReadOnly;
+    readonly currentRect: DOMRectReadOnly;
+  }[];
+}
+
 interface Watched {
   layoutShift: number;
+  readonly shifts: string[];
   largestPaintMs: number | null;
 }
 
 /** Collects the vitals of every page that is opened in this tab from now on. */
 export async function watchVitals(page: Page): Promise<void> {
   await page.addInitScript(() => {
-    const watched: Watched = { layoutShift: 0, largestPaintMs: null };
+    const watched: Watched = { layoutShift: 0, shifts: [], largestPaintMs: null };
     Object.assign(globalThis, { watchedVitals: watched });
     new PerformanceObserver((list) => {
-      for (const entry of list.getEntries() as (PerformanceEntry & { value: number; hadRecentInput: boolean })[])
-        if (!entry.hadRecentInput) watched.layoutShift += entry.value;
+      for (const { hadRecentInput, value, sources } of list.getEntries() as LayoutShift[]) {
+        if (hadRecentInput) continue;
+        watched.layoutShift += value;
+        const moved = sources.map(({ node, previousRect, currentRect }) => {
+          const [from, to] = [previousRect, currentRect].map(({ x, y }) => `${Math.round(x)},${Math.round(y)}`);
+          return `${node?.nodeName} "${node?.textContent?.slice(0, 60)}" from ${from} to ${to}`;
+        });
+        watched.shifts.push(`${value.toFixed(3)}: ${moved.join("; ")}`);
+      }
     }).observe({ type: "layout-shift", buffered: true });
     new PerformanceObserver((list) => {
       watched.largestPaintMs = list.getEntries().at(-1)?.startTime ?? watched.largestPaintMs;

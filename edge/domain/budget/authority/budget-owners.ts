@@ -1,8 +1,8 @@
 /**
- * What the authority knows of a tenant and of its keys: the newest limits of each, what its period has used, and its buckets.
- * Every access names its limits and the time, so that nothing is read under an old cap or in an old period. A key has buckets
- * once it has had a limit per minute. Alerts are judged whenever what is used, a cap or a period changes
- * (docs/rules/budgets.md#alerts). `nowMs` is what the object's clock shows, `atMs` the time of its MonotonicClock.
+ * The authority's state of a tenant and of its keys: the newest limits of each, the use in its period, and its buckets. Every
+ * access passes its limits and the time, so nothing is read under an old cap or in an old period. A key has buckets once it has
+ * had a limit per minute. Alerts are judged whenever the use, a cap or a period changes (docs/rules/budgets.md#alerts). `nowMs`
+ * is the reading of the object's clock, `atMs` the time of its MonotonicClock.
  */
 import { type BudgetAlert, budgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, NO_AMOUNTS, plus } from "../amounts.ts";
@@ -60,7 +60,7 @@ export class BudgetOwners {
   readonly #keys = new Map<string, Owner<KeyLimits>>();
   unsaved = false;
 
-  /** What was stored, refilled up to now, less what was granted since; `leases`: what is out, those grants included. */
+  /** The stored level, refilled up to now, less the grants since; `leases`: outstanding leases, including those grants. */
   constructor(
     stored: StoredState,
     leases: GrantedLeases,
@@ -107,8 +107,8 @@ export class BudgetOwners {
   }
 
   /**
-   * Whether everything is known that an end user has used in a period, under limits of this revision: between two revisions there
-   * may have been no budget, and nobody counted. A later month than a checked one starts with nothing.
+   * Whether the use of an end user in a period is fully known, under limits of this revision: between two revisions there may
+   * have been no budget, and nobody counted. A month later than a checked one starts with nothing.
    */
   isChecked(keyId: string, tag: string, rev: number): boolean {
     const checked = this.#keys.get(keyId)?.checked ?? null;
@@ -116,7 +116,7 @@ export class BudgetOwners {
     return checked.tag === tag || (isMonth(checked.tag) && isMonth(tag) && checked.tag < tag);
   }
 
-  /** What was used, as of the last touch. */
+  /** The amounts used, as of the last touch. */
   usedOf(whose: BudgetOwner, limits: BudgetLimits): TermAccount {
     return this.#of(whose, limits)?.used ?? emptyAccount("");
   }
@@ -146,7 +146,7 @@ export class BudgetOwners {
     return newest;
   }
 
-  /** Charges what a request used to the periods in which it started. Call touch before it. */
+  /** Charges the use of a request to the periods in which it started. Call touch before it. */
   charge(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage, nowMs: number): void {
     for (const whose of OWNERS)
       this.#write(whose, limits, nowMs, (account) =>
@@ -154,7 +154,7 @@ export class BudgetOwners {
       );
   }
 
-  /** Takes the ledger's sum since the period began for which it was asked; ignored when that period is over. */
+  /** Takes the ledger's sum since the start of the period that it was requested for; ignored when that period is over. */
   raise(whose: BudgetOwner, limits: BudgetLimits, asked: LedgerCheck, sum: ActualUsage, nowMs: number): void {
     this.#write(whose, limits, nowMs, (account) => (account.tag === asked.tag ? raiseTo(account, sum) : account));
     const owner = this.#of(whose, limits);
@@ -166,7 +166,7 @@ export class BudgetOwners {
     this.#change([null, pool], (bucket, rate) => bucket.take(amountOf(grant, rate)));
   }
 
-  /** Refills the buckets of these pools, before what is out of them changes. */
+  /** Refills the buckets of these pools, before their outstanding amount changes. */
   refill(pools: Iterable<string | null>, atMs: number): void {
     for (const id of new Set([null, ...pools])) {
       const buckets = id === null ? this.#tenant.buckets : this.#keys.get(id)?.buckets;
@@ -174,12 +174,12 @@ export class BudgetOwners {
     }
   }
 
-  /** Adds to the buckets what comes back, and takes what was used beyond what had been drawn. */
+  /** Adds returned amounts to the buckets, and takes what was used beyond what had been drawn. */
   settle(gains: RateGains): void {
     this.#change(gains.owners, (bucket, rate, id) => bucket.settle(gains.of(id)[rate], this.#out(id, rate)));
   }
 
-  /** What is to be stored of the tenant, and of the keys that changed since the last call. */
+  /** What to store of the tenant, and of the keys that changed since the last call. */
   takeChanges(): {
     readonly tenant: Omit<StoredTenant, "checkpoint" | "alerts" | "lives">;
     keys: readonly StoredKey[];
@@ -203,7 +203,7 @@ export class BudgetOwners {
     };
   }
 
-  /** Forgets end users of whom nothing is on lease, those first that were not touched for the longest time. */
+  /** Forgets end users without outstanding leases, those untouched for the longest time first. */
   #forgetEndUsers(): readonly string[] {
     if (this.#keys.size <= END_USERS_MAX) return [];
     const leased = this.#leases.pools();
@@ -297,7 +297,7 @@ export class BudgetOwners {
       const isYounger = capTokens === 0;
       const cap = isYounger ? Math.max(0, ...grants.map((row) => capOf(row, keyId, rate))) : capTokens;
       held.touch(cap, atMs, out);
-      // What was granted in a damaged row may have been all of it.
+      // The damaged row may have granted all of it.
       if (this.#stored.untracked) held.take(Math.max(0, held.stored.bucket.levelTokens));
       else if (!isYounger) held.take(amountOf(granted, rate));
       held.keepWithin(out);
@@ -305,7 +305,7 @@ export class BudgetOwners {
     });
   }
 
-  /** A bucket of which nothing is stored: it is new, unless the row that had it cannot be read. */
+  /** A bucket without a stored state is new, unless its row cannot be read. */
   #unknownBucket(keyId: string | null, atMs: number): HeldBucket {
     const { untracked, keysUntracked } = this.#stored;
     const isLost = untracked || (keyId !== null && keysUntracked);

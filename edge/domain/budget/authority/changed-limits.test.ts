@@ -4,7 +4,7 @@ import { BudgetSimulation, limitsWith } from "../../../../test/harness/edge/budg
 describe("limits that have changed", () => {
   const capped = (tenantTokens: number, rev: number) => limitsWith({ tenantTokens, rev });
 
-  /** Stores what the object would store before it is unloaded, and starts it again. */
+  /** Stores the state that the object would store before it is unloaded, and restarts it. */
   function unload(world: BudgetSimulation): void {
     if (world.core.dirty) world.checkpoint();
     world.crashAuthority();

@@ -7,7 +7,7 @@ import type { StoredCharged } from "./stored.ts";
 const DRAWN_TOKENS = 30;
 const used = (tokens: number): ActualUsage => ({ tokens, nanoUsd: tokens * 2 });
 
-/** What a life of a Cell reports of requests: that it adopted one, or what one used. */
+/** A life's report of requests: that it adopted one, or the use of one. */
 interface Word {
   readonly life: number;
   readonly adopts?: string;
@@ -31,7 +31,7 @@ function toldOf({ amount = 0, request = { id: "", goesOn: false, since: false } 
   return { ...request, used: used(amount) };
 }
 
-/** The total result of reports, each of which is received by an object that starts again from what was stored. */
+/** The total result of reports, each received by an object that restarts from its stored state. */
 function sum(words: readonly Word[]) {
   let stored: StoredCharged = [];
   let total = used(0);

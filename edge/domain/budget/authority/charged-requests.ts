@@ -1,25 +1,25 @@
 /**
- * Requests that more than one life of a Cell reports. One life lost contact with a request and settled it by the estimate,
- * or it ended; later lives adopted it and settled it again. Reports may be lost and may arrive in any order. This remembers
- * what each request was charged and which life holds its reservation, so that a request is charged once - the largest
- * reported use - and what it had drawn comes back once (docs/rules/budgets.md#settlement).
+ * Requests that more than one life of a Cell reports. One life lost contact with a request and settled it by the estimate, or
+ * it ended; later lives adopted it and settled it again. Reports may be lost and may arrive in any order. This remembers what
+ * each request was charged and which life holds its reservation, so that a request is charged once - the largest reported use -
+ * and what it had drawn is returned once (docs/rules/budgets.md#settlement).
  */
 import { type ActualUsage, minus, plus, USED_FIELDS } from "../amounts.ts";
 import { amount, flag, type Of, orNull, record } from "../shapes.ts";
 
-/** What is known of one request, and what it was charged. */
+/** What is known of one request, and its charge. */
 export const REQUEST_CHARGE = record({
   ...USED_FIELDS,
   /** Its end was reported: any other report about it is older. */
   ended: flag,
-  /** What it had drawn has come back: a life that adopts it later holds it anew, and older lives hold nothing of it. */
+  /** What it had drawn has been returned. A life that adopts it later holds it afresh, and older lives hold nothing of it. */
   returned: flag,
   /** The newest life of its Cell that adopted it; null: none did. */
   holder: orNull(amount),
 });
 type RequestCharge = Of<typeof REQUEST_CHARGE>;
 
-/** What a life of a Cell reports of a request that it has lost contact with, or that has ended. */
+/** A life's report of a request that it has lost contact with, or that has ended. */
 export interface ReportedRequest {
   readonly id: string;
   /** It may still run. */
@@ -29,10 +29,10 @@ export interface ReportedRequest {
   readonly used: ActualUsage;
 }
 
-/** What follows from such a report. */
+/** The effects of such a report. */
 interface ChargeDue {
   readonly used: ActualUsage;
-  /** Whether what it had drawn goes back to the buckets. */
+  /** Whether what it had drawn returns to the buckets. */
   readonly returns: boolean;
   /** Whether the reporting life still holds what the request had drawn. */
   readonly releases: boolean;
@@ -60,8 +60,8 @@ export class ChargedRequests {
   }
 
   /**
-   * Notes that a life adopts a request, and returns where what it had drawn is. `older`: with older lives, to be taken
-   * over. `nowhere`: it has come back, so this life holds it anew. `newer`: with a newer life, so this life holds nothing.
+   * Notes that a life adopts a request, and returns where its drawn amount is. `older`: with older lives, to be taken over.
+   * `nowhere`: it has been returned, so this life holds it afresh. `newer`: with a newer life, so this life holds nothing.
    */
   adopted(requestId: string, life: number): "older" | "nowhere" | "newer" {
     const known = this.#byId.get(requestId) ?? UNKNOWN;

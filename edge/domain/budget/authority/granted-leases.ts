@@ -1,8 +1,7 @@
 /**
- * The leases that the authority of one tenant has granted and that have not come back, by Cell and life of the Cell, and what
- * they reserve of each budget. Nothing comes back by the passing of time alone: the Cell reports what became of a lease, and a
- * life that stops reporting counts as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are
- * of the authority's MonotonicClock.
+ * The outstanding leases of one tenant's authority, by Cell and life of the Cell, and what they reserve of each budget. A lease
+ * never ends by time alone: the Cell reports the end of a lease, and a life that stops reporting counts as spent until the
+ * ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are of the authority's MonotonicClock.
  */
 import { type Amounts, isNothing, larger, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
 import { type BindingLimit, type BudgetReport, LEASE_MAX_MS } from "../messages/rpc.ts";
@@ -38,12 +37,15 @@ const END_GRACE_MS = 5_000;
 const AMPLE_END_GRACE_MS = 15_000;
 /** After this time without a message, a Cell that has only running requests is taken for dead as well. */
 const SILENCE_MS = 15 * 60_000;
-/** The first release, which may come back, reads no other reasons; a refusal for one of those is decided anew after a restart. */
+/**
+ * The first release reads only these reasons, and an operator may return to it. A refusal for another reason is decided again
+ * after a restart.
+ */
 const READ_BY_FIRST_RELEASE: ReadonlySet<BindingLimit> = new Set(["rate", "key", "tenant"]);
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
 const HEARD_WITHIN_MS = SILENCE_MS / 3;
 
-/** Refills the buckets of pools up to now, before what is out of them changes. */
+/** Refills the buckets of pools up to now, before their outstanding amount changes. */
 type RefillPools = (pools: Iterable<string | null>) => void;
 
 /** In place of a Cell, for a lease whose Cell is not known. No Cell has this name. */
@@ -52,8 +54,8 @@ const UNKNOWN_CELL = "";
 export class GrantedLeases {
   #lives: CellLife[] = [];
   /**
-   * What measures how long a Cell is silent has changed and is not stored. An object without messages is unloaded before its
-   * next alarm, which starts from the disk: what is not there would be measured from the start at every alarm.
+   * The measure of how long a Cell has been silent has changed and is not stored. An object without messages is unloaded before
+   * its next alarm, which starts from the disk. Without the stored value, each alarm would measure from the start.
    */
   unsaved = false;
 
@@ -69,7 +71,7 @@ export class GrantedLeases {
     for (const { cell, life, lease } of grants.flatMap((row) => row.leases)) {
       restore(this.#life(cell, life, nowMs), lease, nowMs);
     }
-    // A row was damaged, so what is outstanding is not known: assume everything until the ledger has been asked.
+    // A row was damaged, so the outstanding amount is unknown: assume everything until the ledger has been asked.
     if (untracked)
       restore(this.#life(UNKNOWN_CELL, 0, nowMs), { ...newLease(0, null, MAX_AMOUNTS), lostAtMs: nowMs }, nowMs);
   }
@@ -84,12 +86,15 @@ export class GrantedLeases {
     return new Set(this.#lives.flatMap(({ leases }) => Array.from(leases.values(), ({ pool }) => pool)));
   }
 
-  /** What is out on lease of a key's own budget; null: of the tenant's. */
+  /** What is out on lease of a key's own budget; null: of the tenant's budget. */
   leasedOut(keyId: string | null): Amounts {
     return this.#sum(keyId, unreturned);
   }
 
-  /** What is known to be out: not what a damaged row may have had, which was counted as spent when the object started. */
+  /**
+   * The known outstanding amounts, without those that a damaged row may have had, which were counted as spent when the object
+   * started.
+   */
   knownOut(keyId: string | null): Amounts {
     return this.#sum(keyId, (lease, cell) => (cell === UNKNOWN_CELL ? NO_AMOUNTS : unreturned(lease)));
   }
@@ -109,8 +114,8 @@ export class GrantedLeases {
   }
 
   /**
-   * Notes a message of a life of a Cell: that life runs, and older lives of the Cell are over. Null: the life itself is
-   * over and forgotten.
+   * Notes a message from a life of a Cell: that life runs, and older lives of the Cell are over. Null: the life itself is over
+   * and forgotten.
    */
   heardFrom(cell: string, life: number, nowMs: number, refill: RefillPools): CellLife | null {
     const newest = this.isNewest({ cell, life });
@@ -148,7 +153,7 @@ export class GrantedLeases {
     return this.#soonest(lossDueMs);
   }
 
-  /** When the oldest lost lease was lost about which the ledger has not been asked; null: there is none. */
+  /** When the oldest lost lease was lost among those that the ledger has not been asked about; null if there is none. */
   oldestLossMs(): number | null {
     return this.#soonest((_, { lostAtMs }) => lostAtMs);
   }
@@ -161,7 +166,7 @@ export class GrantedLeases {
     return pools;
   }
 
-  /** The Cells of leases that were lost at or before `atMs` and about which the ledger has not been asked, as far as they are known. */
+  /** The Cells of leases that were lost at or before `atMs` and that the ledger has not been asked about, if they are known. */
   lostCells(atMs: number): readonly string[] {
     const isLost = ({ lostAtMs }: GrantedLease): boolean => lostAtMs !== null && lostAtMs <= atMs;
     const lives = this.#lives.filter(({ cell, leases }) => cell !== UNKNOWN_CELL && [...leases.values()].some(isLost));
@@ -179,14 +184,14 @@ export class GrantedLeases {
           Object.assign(lease, { released: lease.granted, lostAtMs: null, settled: true });
   }
 
-  /** Forgets what is over, also older lives without outstanding leases; returns the rest, to be stored now. */
+  /** Forgets what is over, including older lives without outstanding leases. Returns the rest, to be stored now. */
   toStore(): readonly StoredLife[] {
     this.unsaved = false;
     const rests = ({ settled, lostAtMs }: GrantedLease) => settled && lostAtMs === null;
     for (const life of this.#lives) {
       life.storedN = life.heardN;
       life.storedHeardMs = life.lastHeardMs;
-      // The Cell may still report what was used of one that the ledger settled.
+      // The Cell may still report the use of a lease that the ledger settled.
       const awaitsWord = (lease: GrantedLease) => lease.settled && lease.answered !== null && this.isNewest(life);
       for (const lease of life.leases.values()) if (isOver(lease) && !awaitsWord(lease)) life.leases.delete(lease.n);
     }
@@ -264,7 +269,7 @@ function restore(life: CellLife, lease: GrantedLease, nowMs: number): void {
   life.awaited.delete(lease.n);
 }
 
-/** A lease of which nothing has been reported yet. */
+/** A lease that nothing has been reported of yet. */
 export function newLease(n: number, pool: string | null, granted: Amounts): GrantedLease {
   const nothing = { released: NO_AMOUNTS, moved: NO_AMOUNTS, used: {}, ended: false };
   return { n, pool, granted, ...nothing, untilMs: null, answered: null, lostAtMs: null, settled: false };
@@ -287,7 +292,7 @@ export function isOvertaken({ leases }: CellLife, pool: string | null, n: number
   return [...leases.values()].some((lease) => lease.answered !== null && lease.pool === pool && lease.n > n);
 }
 
-/** The part of a lease that is neither used nor given back. */
+/** The part of a lease that is neither used nor returned. */
 export function unreturned({ granted, released, moved }: GrantedLease): Amounts {
   return minus(minus(granted, released), moved);
 }
@@ -298,7 +303,7 @@ function unspent(lease: GrantedLease): Amounts {
   return smaller(unreturned(lease), lease.spare ?? lease.granted);
 }
 
-/** What comes back to the buckets of amounts that are returned to a lease, of which `used` was spent. */
+/** The amount that returns to the buckets when amounts are returned to a lease, of which `used` was spent. */
 export function comesBack(lease: GrantedLease, returned: Amounts, used: Amounts): Amounts {
   if (lease.forgone === undefined) return returned;
   const refilled = smaller(lease.forgone, minus(returned, used));
@@ -306,7 +311,7 @@ export function comesBack(lease: GrantedLease, returned: Amounts, used: Amounts)
   return minus(returned, refilled);
 }
 
-/** Takes amounts out of a lease, for another lease to hold; returns what was missing. */
+/** Takes amounts out of a lease, for another lease to hold; returns the missing part. */
 export function moveOut(lease: GrantedLease, amounts: Amounts): Amounts {
   const taken = smaller(amounts, unreturned(lease));
   lease.moved = plus(lease.moved, taken);

@@ -1,7 +1,7 @@
 /**
  * One bucket as the tenant's budget object keeps it, through crashes of the object. Times are of the object's MonotonicClock.
- * Invariant: what it holds and what Cells may still spend of it are together no more than its capacity, so it does not refill
- * what is out, and a lease that comes back fills it no further (docs/rules/budgets.md#per-minute-buckets).
+ * Invariant: what it holds and what Cells may still spend of it are together no more than its capacity, so outstanding amounts
+ * do not refill, and a returned lease fills it no further (docs/rules/budgets.md#per-minute-buckets).
  */
 import { clamped } from "../amounts.ts";
 import { adjustBucket, touchBucket } from "../token-bucket.ts";
@@ -18,21 +18,22 @@ export interface OutOfBucket {
 export class HeldBucket {
   stored: StoredBucket;
   /**
-   * The part of a debt that was forgiven while leases were out. What is left of these, and comes back, is taken for it: it would pay
-   * off the debt that remains. While that is being paid off, there are no other leases. Not stored: leases end in some seconds.
+   * The part of a debt that was forgiven while leases were out. The unused rest of those leases goes to this part first;
+   * otherwise it would pay off the remaining debt. While that debt is being paid off, there are no other leases. Not stored:
+   * leases end within seconds.
    */
   #forgivenTokens = 0;
 
   /**
-   * Its time becomes now at the latest: an earlier life may have had another clock, or one that was ahead. Its level comes within
-   * its cap: a damaged row can have any level, and Cells refuse what is beyond the cap.
+   * Limits its time to now: an earlier life may have had another clock, or one that was ahead. Limits its level to its cap: a
+   * damaged row can have any level, and Cells refuse anything beyond the cap.
    */
   constructor({ bucket, uncoveredTokens }: StoredBucket, nowMs: number) {
     const atMs = Math.min(bucket.atMs, nowMs);
     this.stored = { bucket: adjustBucket({ ...bucket, atMs }, 0), uncoveredTokens: Math.max(0, uncoveredTokens) };
   }
 
-  /** Refills it; a new one starts full, less what is out on lease already. True: the cap has changed. */
+  /** Refills it; a new one starts full, less what is already out on lease. True: the cap has changed. */
   touch(capTokens: number, atMs: number, out: OutOfBucket): boolean {
     const { bucket, uncoveredTokens } = this.stored;
     if (bucket.capTokens === capTokens && atMs <= bucket.atMs) return false;
@@ -51,13 +52,13 @@ export class HeldBucket {
     return true;
   }
 
-  /** Takes what it holds together with what is unspent beyond its capacity. */
+  /** Takes the excess of its level and the unspent amount over its capacity. */
   keepWithin(out: OutOfBucket): void {
     const { capTokens, levelTokens } = this.stored.bucket;
     this.take(Math.max(0, levelTokens + out.unspent() - capTokens));
   }
 
-  /** What it does not cover even at its largest debt is noted: tokens that come back reduce this first. */
+  /** Notes what it does not cover even at its largest debt: returned tokens reduce this first. */
   take(tokens: number): void {
     const { bucket, uncoveredTokens } = this.stored;
     if (bucket.capTokens === 0) return;
@@ -66,12 +67,12 @@ export class HeldBucket {
     this.stored = { bucket: taken, uncoveredTokens: clamped(uncoveredTokens + Math.max(0, missing)) };
   }
 
-  /** Refills it up to now. To be called before what is out changes. */
+  /** Refills it up to now. Call it before the outstanding amount changes. */
   refill(atMs: number, out: OutOfBucket): void {
     this.touch(this.stored.bucket.capTokens, atMs, out);
   }
 
-  /** Adds tokens that come back; negative: more was used than had been drawn. `out`: what is out after that. */
+  /** Adds returned tokens; negative: more was used than had been drawn. `out`: what is out after that. */
   settle(deltaTokens: number, out: OutOfBucket): void {
     const { bucket, uncoveredTokens } = this.stored;
     this.#forgive(bucket.levelTokens + deltaTokens, bucket.capTokens);

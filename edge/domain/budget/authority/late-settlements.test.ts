@@ -9,7 +9,7 @@ function deliverAll(world: BudgetSimulation): void {
   while (world.calls.length > 0) world.deliver(world.nextCall());
 }
 
-/** Nothing that the Cell sends arrives for so long. */
+/** No message of the Cell arrives for this long. */
 function cutOff(world: BudgetSimulation, secs: number): void {
   for (let sec = 0; sec < secs; sec += 1) {
     for (const call of world.calls) world.fail(call);

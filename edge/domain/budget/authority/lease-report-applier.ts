@@ -1,7 +1,7 @@
 /**
- * Applies what a Cell reports of its leases. A report of a lease is always complete, so what is new is its difference to
- * the report before; what was reported before, and what is over, changes nothing. A request that several lives of the Cell
- * report is charged once (charged-requests.ts). Times are of the authority's MonotonicClock.
+ * Applies a Cell's reports of its leases. A report of a lease is always complete, so only its difference to the previous report
+ * counts; repeated reports, and reports of ended leases, change nothing. A request that several lives of the Cell report is
+ * charged once (charged-requests.ts). Times are of the authority's MonotonicClock.
  */
 import {
   type ActualUsage,
@@ -23,9 +23,9 @@ import type { GrantedLease } from "./stored.ts";
 
 /** The changes that a report brings. */
 interface LeaseChange {
-  /** What comes back to the buckets. */
+  /** The amount that returns to the buckets. */
   readonly gains: RateGains;
-  /** What is to be charged. */
+  /** The amounts to charge. */
   readonly charges: UsedLine[];
 }
 
@@ -38,7 +38,7 @@ export class LeaseReportApplier {
     this.#charged = charged;
   }
 
-  /** Applies a report that is newer than everything heard of this life before; returns what is new in it. */
+  /** Applies a report that is newer than every earlier one of this life; returns what is new in it. */
   apply(life: CellLife, report: BudgetReport, nowMs: number): LeaseChange {
     const change: LeaseChange = { gains: new RateGains(), charges: [] };
     const adopted = new Map<string | null, GrantedLease[]>();
@@ -63,7 +63,7 @@ export class LeaseReportApplier {
     lease.ended ||= word.ended;
     if (lease.settled) {
       if (newlyUsed.length === 0) return;
-      // What it used may be in the ledger's answer already.
+      // The ledger's answer may contain its use already.
       lease.granted = plus(lease.granted, reservedFor(newlyUsed));
       lease.lostAtMs ??= nowMs;
     } else if (request === null || opened === null) {
@@ -83,9 +83,9 @@ export class LeaseReportApplier {
   }
 
   /**
-   * Opens a lease that the Cell opened itself; any other one is over and forgotten, or was requested and never granted. What a
-   * request with a lease of its own holds is counted in that lease from now on, and no longer in the lease that it was drawn
-   * from. `adopted`: those whose requests drew from leases of older lives.
+   * Opens a lease that the Cell opened itself; any other one is over and forgotten, or was requested and never granted. From
+   * now on, a request with its own lease counts in that lease, and no longer in the lease that it had drawn from. `adopted`:
+   * those whose requests drew from leases of older lives.
    */
   #open(life: CellLife, word: LeaseReport, adopted: Map<string | null, GrantedLease[]>): void {
     const { n, pool, opened } = word;
@@ -107,7 +107,7 @@ export class LeaseReportApplier {
     const holds = (held: Amounts, isOfOlder = false) => ({ granted: held, isOfOlder });
     if (request === null || isNothing(granted)) return holds(as === "counted" ? NO_AMOUNTS : granted);
     if (as === "drawn") {
-      // Also when a newer life holds it already: what this life holds in addition is not released, and awaits the ledger.
+      // Also if a newer life holds it already: the additional amount of this life is not released, and awaits the ledger.
       const drawnFrom = from === null ? undefined : life.leases.get(from);
       return holds(drawnFrom === undefined ? NO_AMOUNTS : minus(granted, moveOut(drawnFrom, granted)));
     }
@@ -116,8 +116,8 @@ export class LeaseReportApplier {
   }
 
   /**
-   * Takes what requests drew in earlier lives of the Cell out of the leases of the pool that those lives have. What is not there was
-   * never drawn, as of requests that were let through unchecked: it does not come back to the buckets.
+   * Takes the amounts that requests drew in earlier lives of the Cell out of those lives' leases of the pool. A missing amount
+   * was never drawn, for example by requests admitted unchecked: it does not return to the buckets.
    */
   #takeOver({ cell, life }: CellLife, pool: string | null, adopted: readonly GrantedLease[]): void {
     let missing = adopted.reduce((sum, { granted }) => plus(sum, granted), NO_AMOUNTS);
@@ -151,14 +151,14 @@ function takeVoid(life: CellLife, report: BudgetReport, change: LeaseChange): vo
   }
 }
 
-/** Forgets the leases that the ledger settled and of which the Cell has nothing more to say. */
+/** Forgets the leases that the ledger settled and that the Cell has nothing more to report of. */
 function forgetSettled(life: CellLife, { sequence, open }: BudgetReport): void {
   const known = new Set(open);
   for (const { n, answered, settled, lostAtMs } of life.leases.values())
     if (settled && lostAtMs === null && answered !== null && n < sequence && !known.has(n)) life.leases.delete(n);
 }
 
-/** Records what was used of a lease; returns the part that is new. */
+/** Records the use of a lease; returns the new part. */
 function use(lease: GrantedLease, lines: readonly UsedLine[]): readonly UsedLine[] {
   const newlyUsed: UsedLine[] = [];
   const used: Record<string, ActualUsage> = { ...lease.used };
@@ -173,9 +173,7 @@ function use(lease: GrantedLease, lines: readonly UsedLine[]): readonly UsedLine
   return newlyUsed;
 }
 
-/**
- * What was used, as amounts that would be reserved; nothing of the buckets, which were debited when the lease was granted.
- */
+/** The use, as amounts that would be reserved; nothing of the buckets, which were debited when the lease was granted. */
 function reservedFor(lines: readonly UsedLine[]): Amounts {
   return lines.reduce(
     (sum, { used }) => plus(sum, { bucketTokens: 0, termTokens: used.tokens, nanoUsd: used.nanoUsd }),

@@ -1,7 +1,7 @@
 /**
- * Whether a lease is granted, how much it takes of every limit, and how long it lives (docs/rules/budgets.md#leases): as much
+ * Whether a lease is granted, how much it takes of every limit, and how long it lasts (docs/rules/budgets.md#leases): as much
  * as the Cell can use, at most an eighth of what a limit still has, and never less than the request needs. Near a limit, where
- * another Cell could miss what this one holds, leases shrink to exactly `need` and live short.
+ * another Cell could miss what this one holds, leases shrink to exactly `need` and end soon.
  */
 import { type Amounts, NO_AMOUNTS } from "../amounts.ts";
 import type { BudgetLimits, BudgetOwner } from "../limits.ts";

@@ -15,7 +15,7 @@ describe("the ledger query", () => {
     );
     expect(ledgerQuery("db", "tenant", ID, -1e15, NOW_MS)).toContain("toInt64(0), 'UTC') AS since");
     expect(ledgerQuery("db", "tenant", ID, NOW_MS, NOW_MS)).not.toBeNull();
-    // Days of the analytics store end in 2149, and begin anew in 1970.
+    // Days of the analytics store end in 2149, and start over in 1970.
     expect(ledgerQuery("db", "tenant", ID, Date.UTC(2150, 0), NOW_MS)).toBeNull();
   });
 

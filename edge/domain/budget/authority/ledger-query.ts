@@ -1,9 +1,9 @@
 /**
- * The query for what a tenant, a key or an end user has used since an instant
- * (docs/rules/budgets.md#check-against-the-ledger), and the reading of its answer: from usage_raw from the day on that its
- * mark names, by when requests began; before it from the rollups, by whole UTC days and, on the day in which the period
- * began, by quarters of an hour that lie in the period. The rollups have no end users. Answers from the response cache were
- * not charged. What ended lately may be left out: live Cells report it, and it would count twice.
+ * The query for the use of a tenant, a key or an end user since an instant (docs/rules/budgets.md#check-against-the-ledger),
+ * and the reading of its answer: from usage_raw as of the day of its mark, by the start of requests; before it from the
+ * rollups, by whole UTC days and, on the day in which the period started, by quarters of an hour that lie in the period. The
+ * rollups have no end users. Answers from the response cache were not charged. Requests that ended lately may be left out: live
+ * Cells report them, and they would count twice.
  */
 import { type ActualUsage, clamped, nanoUsdOf } from "../amounts.ts";
 import type { BudgetOwner } from "../limits.ts";
@@ -13,8 +13,8 @@ const OWNER = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/(.+))?$/s;
 const encoder = new TextEncoder();
 
 /**
- * The statement, answered as TabSeparated: what ended at `sinceMs` or later (null: ever) and before `untilMs`. Null: `id`
- * is no valid id, or the period has not begun, so it has no usage. Sums are of floating point, so that none of them
+ * The statement, answered as TabSeparated: requests that ended at `sinceMs` or later (null: ever) and before `untilMs`. Null:
+ * `id` is not valid, or the period has not started, so it has no usage. Sums are of floating point, so that none of them
  * overflows: they are exact up to the largest amount.
  */
 export function ledgerQuery(
@@ -53,7 +53,7 @@ export function ledgerQuery(
     ) FORMAT TabSeparated`;
 }
 
-/** A text of a client in a statement: in hex, so that nothing of it is read as SQL. */
+/** A client's text in a statement: in hex, so that no part of it is read as SQL. */
 function literal(text: string): string {
   return `unhex('${Array.from(encoder.encode(text), (byte) => byte.toString(16).padStart(2, "0")).join("")}')`;
 }
@@ -65,7 +65,7 @@ export function readLedgerAnswer(text: string): ActualUsage | null {
   return { tokens: Math.max(0, clamped(Math.round(tokens))), nanoUsd: Math.max(0, nanoUsdOf(cost)) };
 }
 
-/** NaN for text that is no number. Sums of floating point may be larger than any amount. */
+/** NaN for a text that is not a number. Sums of floating point may be larger than any amount. */
 function numberOf(text: string): number {
   if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
   return text === "" ? Number.NaN : Number(text);

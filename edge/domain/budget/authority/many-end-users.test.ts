@@ -1,4 +1,4 @@
-/** Of end users, of whom clients can name any number, an object keeps a bounded number (docs/rules/budgets.md#end-users). */
+/** Clients can name any number of end users; an object keeps a bounded number (docs/rules/budgets.md#end-users). */
 import { expect, it } from "vitest";
 import { SimulatedDisk } from "../../../../test/harness/edge/budget/simulated-disk.ts";
 import { BudgetSimulation } from "../../../../test/harness/edge/budget/simulation.ts";

@@ -14,7 +14,7 @@ import { TenantBudgetAuthority } from "./tenant-budget-authority.ts";
 
 describe("a disk of a budget object", () => {
   const text = fc.oneof(fc.json(), fc.string(), fc.constant(""), fc.constant('{"bucket":{"capTokens":null}}'));
-  /** Rows of an object that has done something, and what is left of them. */
+  /** Rows of an object that has done something, and what remains of them. */
   const played = fc.array(message, { maxLength: 15 }).map((messages) => {
     const object = new Played();
     for (const each of messages) object.play(each);
@@ -29,7 +29,7 @@ describe("a disk of a budget object", () => {
   });
   type Damage = typeof damage extends fc.Arbitrary<infer T> ? T : never;
 
-  /** Every value within another one, with what holds it and its name there. */
+  /** Every value within another one, with its container and its name there. */
   function* valuesIn(holder: object): Generator<readonly [object, string]> {
     for (const [name, value] of Object.entries(holder)) {
       yield [holder, name];

@@ -1,12 +1,12 @@
 /**
- * What a TenantBudget stores, so that a crash loses nothing that limits requests. A lease is stored before it is answered;
- * everything else follows in a checkpoint, and Cells repeat their reports until then. After a crash the state is that of
- * the checkpoint with every lease granted since.
+ * The stored state of a TenantBudget, so that a crash loses nothing that limits requests. A lease is stored before it is
+ * answered; everything else follows in a checkpoint, and Cells repeat their reports until then. After a crash the state is that
+ * of the checkpoint with every lease granted since.
  *
- * A damaged row stops nothing. What cannot be read counts as spent where that state is known to end
- * (docs/rules/budgets.md#lost-leases): a bucket is empty and refills; everything counts as out on lease until the ledger
- * has been asked. A counter that cannot be read starts at 0: the ledger is its authority, and an object that starts asks it
- * before it decides (docs/rules/budgets.md#check-against-the-ledger).
+ * A damaged row stops nothing. Unreadable parts count as spent where that state is known to end
+ * (docs/rules/budgets.md#lost-leases): a bucket is empty and refills; everything counts as out on lease until the ledger has
+ * been asked. A counter that cannot be read starts at 0: the ledger is its authority, and an object that starts asks it before
+ * it decides (docs/rules/budgets.md#check-against-the-ledger).
  */
 import { ALERT } from "../alerts.ts";
 import { AMOUNTS, USED } from "../amounts.ts";
@@ -40,13 +40,13 @@ const LEASE = record({
   granted: AMOUNTS,
   /** The part of it that no request had waited for. Absent: all of it. */
   spare: orAbsent(AMOUNTS),
-  /** What the buckets have refilled since it was lost: it does not fill them when it comes back after all. Absent: nothing. */
+  /** The refill of the buckets since it was lost: a late return does not fill them further. Absent: nothing. */
   forgone: orAbsent(AMOUNTS),
-  /** What its Cell reported as ended or given back. */
+  /** What its Cell reported as ended or returned. */
   released: AMOUNTS,
-  /** What single requests that now have leases of their own had drawn from it. */
+  /** What single requests had drawn from it that now have leases of their own. */
   moved: AMOUNTS,
-  /** What was charged for it, by key and period. */
+  /** Its charges, by key and period. */
   used: mapOf(USED),
   ended: flag,
   /** By when its Cell reports that it has ended; null for a lease that the Cell opened itself. */
@@ -55,7 +55,7 @@ const LEASE = record({
   answered: orNull(record({ ttlMs: amount, ample: flag })),
   /** Since when its Cell is taken for dead; null while it is not. */
   lostAtMs: orNull(number),
-  /** It was lost and the ledger has been asked since: what its Cell still reports of it waits for the ledger again. */
+  /** It was lost and the ledger has been asked since: later reports of its Cell wait for the ledger again. */
   settled: flag,
 });
 /** Only its own fields are changed in place, so a shallow copy stays as it is. */
@@ -95,7 +95,7 @@ const TENANT = record({
 });
 export type StoredTenant = Of<typeof TENANT>;
 
-/** For what the ledger has said how much was used: the period, and the revision of the limits that it was asked under. */
+/** What the ledger was asked for when it reported a use: the period, and the revision of the limits. */
 const LEDGER_CHECK = record({ tag: text, rev: integer });
 export type LedgerCheck = Of<typeof LEDGER_CHECK>;
 
@@ -125,7 +125,7 @@ const GRANTS = record({
 });
 export type StoredGrants = Of<typeof GRANTS>;
 
-/** What is known of requests that more than one life of a Cell may report, by request id, the latest last. */
+/** Known facts of requests that more than one life of a Cell may report, by request id, the latest last. */
 const CHARGED = listOf(pairOf(text, REQUEST_CHARGE));
 export type StoredCharged = Of<typeof CHARGED>;
 
@@ -133,7 +133,7 @@ export type StoredCharged = Of<typeof CHARGED>;
 export interface Checkpoint {
   readonly tenant: StoredTenant;
   readonly keys: readonly StoredKey[];
-  /** Ids of keys of which nothing is kept any more. */
+  /** Ids of keys that nothing is kept of any more. */
   readonly forgotten: readonly string[];
   /** Null: unchanged. */
   readonly charged: StoredCharged | null;
@@ -145,13 +145,13 @@ export interface StoredState {
   /** Leases granted since the checkpoint. */
   readonly grants: readonly StoredGrants[];
   readonly charged: StoredCharged;
-  /** A row could not be read: the level of the bucket and what is out on lease are not known. */
+  /** A row could not be read: the level of the bucket and the outstanding amounts are unknown. */
   readonly untracked: boolean;
   /** A key's row could not be read: the levels of its buckets are not known. */
   readonly keysUntracked: boolean;
 }
 
-/** Rows as they are on the disk: JSON text. */
+/** Rows in their stored form: JSON text. */
 export interface StoredRows {
   readonly tenant: string | null;
   readonly charged: string | null;

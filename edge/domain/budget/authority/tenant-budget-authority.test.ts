@@ -134,8 +134,8 @@ describe("tens of thousands of requests whose cell is reset twice", () => {
 });
 
 /**
- * Whose counters the ledger is asked about, when nothing but alarms comes. The object is unloaded between them, and starts
- * from the disk.
+ * Whose counters the ledger is asked about if only alarms arrive. The object is unloaded between alarms, and starts from the
+ * disk.
  */
 function askedByAlarms(world: BudgetSimulation): readonly string[] {
   world.crashAuthority();
@@ -252,7 +252,7 @@ describe("the authority after a crash", () => {
 });
 
 describe("the alerts of a term budget", () => {
-  /** A world in which a tenant of one cell has used 90 tokens of a cap of 1,000. */
+  /** A world in which a tenant of one cell has used 90 tokens of its cap of 1,000. */
   function usedNinety(): BudgetSimulation {
     const world = new BudgetSimulation(1);
     const { id } = tryRequest(world, { tenantTokens: 1_000, keyTokens: 1_000 }, 90);
@@ -261,7 +261,7 @@ describe("the alerts of a term budget", () => {
     expect(world.alerts).toEqual([]);
     return world;
   }
-  /** A request under other caps, of whatever verdict, and the alerts that are new. */
+  /** A request under other caps, with any verdict, and the new alerts. */
   function alertsUnder(world: BudgetSimulation, caps: Caps): readonly string[] {
     const before = world.alerts.length;
     tryRequest(world, caps, 1);
@@ -388,7 +388,7 @@ describe("the buckets of a tenant and its key", () => {
     const { tenant, keys, ...rows } = world.disk.rows;
     const older = { ...rows, tenant: withoutRates(tenant ?? ""), keys: keys.map(withoutRates), grants: [] };
     world.core = new TenantBudgetAuthority(readStored(older).state, thirtyDayMonthOf, world.nowMs);
-    // What is out on lease was taken from a new bucket as well.
+    // Outstanding leases were deducted from a new bucket too.
     expect(levels(world)).toEqual({ tenant: [550, 5], key: [250, 2] });
   });
 });

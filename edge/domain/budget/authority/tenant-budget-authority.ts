@@ -1,11 +1,10 @@
 /**
- * The authority over the per-minute buckets and term budgets of one tenant and of its keys
- * (docs/rules/budgets.md#one-decision, docs/rules/budgets.md#leases). Decides leases and applies what Cells report of them.
- * Deterministic: the same calls at the same times give the same answers; the object around it stores what it returns and
- * asks the ledger. Invariants: what is granted is debited before it is answered; a denial takes nothing; a report counts
- * once; what is out on lease never comes back by time alone. `nowMs` is what the object's clock shows: it decides period
- * tags; MonotonicClock turns it into the time that measures all durations. A number that is no amount is refused together
- * with the lease request or lease report that contains it.
+ * The authority over the per-minute buckets and term budgets of one tenant and of its keys (docs/rules/budgets.md#one-decision,
+ * docs/rules/budgets.md#leases). Decides leases and applies the Cells' reports of them. Deterministic: the same calls at the
+ * same times give the same answers; the object around it stores the results and asks the ledger. Invariants: a grant is debited
+ * before it is answered; a denial takes nothing; a report counts once; an outstanding lease never returns by time alone.
+ * `nowMs` is the reading of the object's clock: it decides period tags; MonotonicClock turns it into the time that measures all
+ * durations. A number that is not an amount is refused together with the lease request or lease report that contains it.
  */
 import { issues } from "../../../../shared/alerts.ts";
 import { AMOUNT_MAX, saturated } from "../../../../shared/money/amount.ts";
@@ -111,7 +110,7 @@ export class TenantBudgetAuthority {
     return this.#owners.isChecked(keyId, tag, rev);
   }
 
-  /** Applies what is new in a report. */
+  /** Applies the new parts of a report. */
   report(report: BudgetReport, nowMs: number): ReportAnswer {
     return this.#answer(report, this.#hear(report, nowMs));
   }
@@ -128,7 +127,7 @@ export class TenantBudgetAuthority {
     return this.#owners.bucketsOf(limits.key.id);
   }
 
-  /** A counter under the newest known limits, and what is out on lease of it. */
+  /** A counter under the newest known limits, and its outstanding leases. */
   read(
     whose: BudgetOwner,
     limits: BudgetLimits,
@@ -140,7 +139,7 @@ export class TenantBudgetAuthority {
     return { limits: newest, account: this.#owners.usedOf(whose, newest), reserved };
   }
 
-  /** Takes the ledger's sum since the period `tag` began: it can only raise a counter. */
+  /** Takes the ledger's sum since the start of the period `tag`: it can only raise a counter. */
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultIn(USED, sum, "used") ?? faultIn(LIMITS, limits, "limits");
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
@@ -149,8 +148,8 @@ export class TenantBudgetAuthority {
   }
 
   /**
-   * The counters whose ledger sums are needed: dead Cells held something of them, and their last rows are in the ledger by
-   * now. Ask the ledger about all of them, then call {@link ledgerSettled}.
+   * The counters whose ledger sums are needed: dead Cells held part of them, and the last rows of those Cells are in the ledger
+   * by now. Ask the ledger about all of them, then call {@link ledgerSettled}.
    */
   countersAwaitingLedger(nowMs: number): readonly { readonly whose: BudgetOwner; readonly limits: BudgetLimits }[] {
     this.#askedAboutMs = this.#time.at(nowMs) - LEDGER_DELAY_MS;
@@ -182,8 +181,8 @@ export class TenantBudgetAuthority {
   }
 
   /**
-   * When {@link tick} or {@link countersAwaitingLedger} is to be called, by the clock as last shown; null: not before the
-   * next message.
+   * When to call {@link tick} or {@link countersAwaitingLedger}, by the last reading of the clock; null: not before the next
+   * message.
    */
   nextWakeMs(): number | null {
     // A damaged disk may have no limits: then there is no counter to ask about, and the next message brings limits.
@@ -193,7 +192,7 @@ export class TenantBudgetAuthority {
     return all.length === 0 ? null : this.#time.clockAt(Math.min(...all));
   }
 
-  /** The changes since the last checkpoint, to be stored at once: from now on Cells are told that they are stored. */
+  /** The changes since the last checkpoint, to be stored at once: after this call Cells are told that they are stored. */
   checkpoint(): Checkpoint {
     this.#dirty = false;
     // A damaged row can have the largest number.
@@ -237,7 +236,7 @@ export class TenantBudgetAuthority {
     const { grant, ttlMs, ample } = verdict;
     this.#owners.take(pool, grant);
     const granted = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
-    // Near a limit the request that waits draws its need at once, and what it does not use comes back with a report.
+    // Near a limit the waiting request draws its need at once, and a report returns what it does not use.
     const lease = ample || request.ahead === true ? granted : { ...granted, spare: minus(grant, request.need) };
     life.leases.set(n, lease);
     const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
@@ -261,7 +260,7 @@ export class TenantBudgetAuthority {
     const leases = report.leases.filter(
       (word) => !this.#isRefused(faultIn(LEASE_REPORT, word, "lease"), "the word on a lease is left out", nowMs),
     );
-    // A bucket that is new takes what is out on lease: before the report changes that, and it comes back to the bucket.
+    // A new bucket deducts what is out on lease. Do this before the report changes that amount and returns it to the bucket.
     for (const { limits } of leases.flatMap(({ used }) => used)) this.#touch(limits, nowMs);
     refill([...leases, ...voidIn(life, report)].map(({ pool }) => pool));
     const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
@@ -283,7 +282,7 @@ export class TenantBudgetAuthority {
     return this.#owners.touch(limits, nowMs, this.#time.at(nowMs));
   }
 
-  /** Raises the alert of a fault; false when there is none. */
+  /** Raises the alert of a fault; false if there is none. */
   #isRefused(field: string | null, consequence: string, nowMs: number): boolean {
     if (field === null) return false;
     const issue = issues.budgetAmountRefused("budget object", field, consequence);

@@ -1,10 +1,9 @@
 /**
- * The messages between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated,
- * delayed or overtaken: a lease request is decided once per number, and what a Cell reports of a lease is its complete
- * state so far. The Cell numbers its leases and every change of them; these numbers rise within its life, and each is given
- * once. A report has the number of the newest change, and every change that the object may not have stored. So a newer
- * report replaces an older one, and the same report twice changes nothing. The Cell repeats its reports until the object
- * has stored them.
+ * The messages between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated, delayed
+ * or overtaken: a lease request is decided once per number, and a Cell's report of a lease is its complete state so far. The
+ * Cell numbers its leases and every change of them; these numbers rise within its life, and each is given once. A report has
+ * the number of the newest change, and every change that the object may not have stored. So a newer report replaces an older
+ * one, and the same report twice changes nothing. The Cell repeats its reports until the object has stored them.
  */
 import { ALERT } from "../alerts.ts";
 import { AMOUNTS, type Amounts, countsIn, covers, USED } from "../amounts.ts";
@@ -41,10 +40,10 @@ const USED_LINE = record({
 export type UsedLine = Of<typeof USED_LINE>;
 
 /**
- * A lease that the Cell opened without a lease request. `counted`: unreserved use, of any number of requests. The other
- * kinds are of one request. `adopted`: the request goes on in this life of the Cell, and `granted` is what it drew in an
- * earlier one. `drawn`: the request drew `granted` in this life and the Cell lost contact with it; or it drew nothing and
- * is reported singly. `readmitted`: the request was reported before in this life, and what it used is counted from then on.
+ * A lease that the Cell opened without a lease request. `counted`: unreserved use, of any number of requests. The other kinds
+ * are for one request. `adopted`: the request continues in this life of the Cell, and `granted` is what it drew in an earlier
+ * one. `drawn`: the request drew `granted` in this life and the Cell lost contact with it; or it drew nothing and is reported
+ * singly. `readmitted`: the request was reported before in this life, and what it used is counted from then on.
  */
 const OPENED_LEASE = record({
   as: oneOf("counted", "adopted", "drawn", "readmitted"),
@@ -67,7 +66,7 @@ export const LEASE_REPORT = record({
   n: amount,
   /** Id of a key with caps of its own; null: the tenant's pool. */
   pool: orNull(text),
-  /** Ended reservations and amounts that were given back, in total. */
+  /** Ended reservations and returned amounts, in total. */
   released: AMOUNTS,
   used: listOf(USED_LINE),
   /** Nothing more will be drawn from it; for the lease of one request: the request's end is reported. */
@@ -94,19 +93,19 @@ const REPORT_FIELDS = {
   /** None: objects of older releases expect it, whose alerts a Cell handed on. */
   alertsSeen: listOf(text),
 };
-/** The same without what it says of each lease, but the numbers: a lease with a fault is left out, and the others count. */
+/** The same, with only the numbers of leases: a faulty lease is left out, and the others count. */
 export const REPORT_FRAME = record({ ...REPORT_FIELDS, leases: listOf(record({ n: amount })) });
 export type BudgetReport = RecordOf<typeof REPORT_FIELDS>;
 
 export const REPORT_ANSWER = record({
-  /** What this life of the Cell reported up to this sequence is stored. */
+  /** The reports of this life of the Cell up to this sequence are stored. */
   stored: amount,
   /** None: Cells of older releases expect it, which handed alerts on. */
   alerts: listOf(ALERT),
 });
 export type ReportAnswer = Of<typeof REPORT_ANSWER>;
 
-/** What a lease request asks, besides its report, which is checked by itself. */
+/** What a lease request asks for, except its report, which is checked separately. */
 export const LEASE_QUESTION = record({
   /** A retry repeats the number. */
   n: amount,
@@ -152,7 +151,7 @@ const LEASE_ANSWER = record({
 });
 export type LeaseAnswer = Of<typeof LEASE_ANSWER>;
 
-/** What a lease holds; of what an object of an older release does not know, what was needed. */
+/** The content of a lease; an object of an older release does not know the need. */
 export function grantOf(grant: Amounts, need: Amounts): Amounts {
   return { ...countsIn(need), ...grant };
 }
@@ -162,7 +161,7 @@ export function bucketsOf({ bucket, buckets }: Pick<LeaseAnswer, "bucket" | "buc
   return buckets ?? { tenant: { ...byRate(() => NO_BUCKET), tokens: bucket }, key: null };
 }
 
-/** Whether a value can be the answer to a lease request: also whether a grant covers what was needed. */
+/** Whether a value can be the answer to a lease request, including whether a grant covers the need. */
 export function isLeaseAnswer(value: unknown, { need }: LeaseRequest): value is LeaseAnswer {
   if (!isOf(LEASE_ANSWER, value)) return false;
   const { verdict } = value;
@@ -172,7 +171,8 @@ export function isLeaseAnswer(value: unknown, { need }: LeaseRequest): value is 
 /** RPC surface of the TenantBudget object, named by tenant id. */
 export interface TenantBudgetApi {
   lease(request: LeaseRequest): Promise<LeaseAnswer>;
-  report(report: BudgetReport): Promise<ReportAnswer>;
+  /** `isLast`: the process of the Cell may stop, so the report is on disk before the answer leaves. */
+  report(report: BudgetReport, isLast?: boolean): Promise<ReportAnswer>;
   /** Notes limits that have changed (docs/rules/budgets.md#alerts). */
   limitsChanged(limits: BudgetLimits): Promise<void>;
   /** The level for headers of responses that reserved nothing; null without a limit per minute. */

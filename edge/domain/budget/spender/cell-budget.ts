@@ -1,21 +1,21 @@
 /**
- * A Cell's side of one tenant's budgets: its pools of leases, the reservations that live requests drew from them, and what
- * is still to be reported. It decides only by what it has leased; the authority is TenantBudgetAuthority. Pure: it returns
- * the messages to send as effects; the Cell sends them and passes the answers back.
+ * A Cell's side of one tenant's budgets: its pools of leases, the reservations that live requests drew from them, and what it
+ * has not reported yet. It decides only by what it has leased; the authority is TenantBudgetAuthority. Pure: it returns the
+ * messages to send as effects; the Cell sends them and passes the answers back.
  *
  * How a Cell uses it (one per tenant id; drop it when {@link CellBudget.idle}):
  * 1. The scheduler queued the request: `expect`, so that a lease is there when the slot is.
- * 2. The scheduler granted the slot: `reserve`. The slot is taken until its `decided` effect comes, at once or later. ok: go on.
- * Otherwise give the slot back, undo the charge, and answer `code`.
- * 3. The request left before the verdict: `withdraw`. It ended: `settle` with what was used; zero is a full refund.
- * 4. A request goes on that an earlier life of the Cell had let through: `adopt`. A request was lost: `settle` with `goesOn`,
+ * 2. The scheduler granted the slot: `reserve`. The slot is taken until its `decided` effect comes, at once or later. ok:
+ * continue. Otherwise return the slot, undo the charge, and answer `code`.
+ * 3. The request left before the verdict: `withdraw`. It ended: `settle` with its use; zero is a full refund.
+ * 4. A request continues that an earlier life of the Cell had admitted: `adopt`. A request was lost: `settle` with `goesOn`,
  * and `readmit` when it comes back.
  * 5. Effect `ask`: call TenantBudget.lease, then `answered`. Effect `report`: call TenantBudget.report, then `reported`. Keep one
  * timer at {@link CellBudget.nextWakeMs} and call `tick`.
  * 6. After every call: report the faults that {@link CellBudget.takeFaults} returns.
  *
- * `nowMs` is what the Cell's clock shows. It decides period tags. Durations are measured by MonotonicClock, so that setting
- * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
+ * `nowMs` is the reading of the Cell's clock. It decides period tags. Durations are measured by MonotonicClock, so that setting
+ * the clock does not change them. A number that is not an amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
 
@@ -42,14 +42,14 @@ import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
 import { type BudgetRequest, type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
 
-/** What must be valid of a request that is counted. */
+/** The values of a counted request that must be valid. */
 const ASKED = record({ need: AMOUNTS, limits: LIMITS });
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
 
 interface CellBudgetOptions {
   readonly monthOf: MonthOf;
-  /** Requests go on unchecked while the authority does not answer (GATEWAY_FAIL_OPEN). */
+  /** Requests continue unchecked while the authority does not answer (GATEWAY_FAIL_OPEN). */
   readonly failOpen: boolean;
 }
 
@@ -58,7 +58,7 @@ export class CellBudget {
   /** Those that have something to do, and the same by when that is due. */
   readonly #pools = new Map<string | null, LeasePool>();
   readonly #due = new IndexedHeap<LeasePool>((a, b) => (a.endsAtMs < b.endsAtMs ? -1 : 1));
-  /** Those in which something changed that nobody has acted upon. */
+  /** Pools with a change that has not been acted upon yet. */
   readonly #stirred = new Set<LeasePool>();
   /** By id of a request: where it waits, or is expected. */
   readonly #waitsIn = new Map<string, LeasePool>();
@@ -93,7 +93,7 @@ export class CellBudget {
     return sinceMs === null ? null : { outage: sinceMs, forMs: this.#time.at(nowMs) - sinceMs };
   }
 
-  /** What was refused since the last call because a number in it was no amount. */
+  /** Faults since the last call: refused because a number in them was not an amount. */
   takeFaults(): readonly AmountFault[] {
     const faults = this.#faults;
     if (faults.length > 0) this.#faults = [];
@@ -131,21 +131,21 @@ export class CellBudget {
     return renewal === null ? effects : [...effects, this.#ask(renewal)];
   }
 
-  /** Ends a request that no longer wants what it expected, waits for, or drew. */
+  /** Ends a request that no longer wants what it expected, waits for, or has drawn. */
   withdraw(requestId: string, nowMs: number): readonly BudgetEffect[] {
     this.#forget(requestId);
     this.settle(requestId, NOTHING_USED, nowMs);
     return this.tick(nowMs);
   }
 
-  /** Admits a request without a check: nothing is reserved, and what it uses is charged at its end, with what it counts as. */
+  /** Admits a request without a check: nothing is reserved, and its use is charged when it ends, at the amount it counts as. */
   admitUnchecked(request: BudgetRequest, nowMs: number): void {
     if (this.#isFault(faultIn(LIMITS, request.limits, "limits"), "what the request uses is not charged")) return;
     const isCounted = !this.#isFault(faultIn(ASKED, request), "it counts as no request");
     this.#holdUnchecked(this.#waiter(isCounted ? request : { ...request, need: NO_AMOUNTS }, nowMs));
   }
 
-  /** Takes back a request that was settled in this life: at its end it is charged for what it has used since. */
+  /** Takes back a request that was settled in this life: when it ends, it is charged for its use since then. */
   readmit(request: BudgetRequest, nowMs: number): void {
     if (this.#isFault(faultIn(LIMITS, request.limits, "limits"), "what the request uses is not charged")) return;
     this.#hold(this.#waiter({ ...request, need: NO_AMOUNTS }, nowMs), null, "readmitted");
@@ -162,9 +162,9 @@ export class CellBudget {
   }
 
   /**
-   * Ends a reservation with what was used; only the first call counts. `goesOn`: the Cell lost contact with the request,
-   * which may still run. It may come back (`readmit`) or be adopted by a later life; then it is charged only for what it
-   * used beyond this.
+   * Ends a reservation with its use; only the first call counts. `goesOn`: the Cell lost contact with the request, which may
+   * still run. It may come back (`readmit`) or be adopted by a later life; then it is charged only for what it used beyond
+   * this.
    */
   settle(requestId: string, used: ActualUsage, nowMs: number, goesOn = false): void {
     const reservation = this.#reservations.get(requestId);
@@ -201,7 +201,7 @@ export class CellBudget {
     return this.tick(nowMs);
   }
 
-  /** Gives back what has ended, and reports what is due. */
+  /** Returns what has ended, and reports what is due. */
   tick(nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
     const effects: BudgetEffect[] = [];
@@ -215,7 +215,17 @@ export class CellBudget {
     return [...effects, { type: "report", report: this.#reports.report(atMs) }];
   }
 
-  /** When {@link tick} is to be called next, by the Cell's clock as last shown; null: not before something happens. */
+  /** Returns the rest of every lease, and what to report before the process stops, whatever is under way; null: nothing. */
+  rest(nowMs: number): BudgetReport | null {
+    const atMs = this.#time.at(nowMs);
+    for (const pool of [...this.#pools.values()]) {
+      pool.giveBack(atMs);
+      this.#stir(pool);
+    }
+    return this.#reports.empty ? null : this.#reports.report(atMs);
+  }
+
+  /** When to call {@link tick} next, by the last reading of the Cell's clock; null: not before something happens. */
   nextWakeMs(): number | null {
     const nextMs = Math.min(this.#reports.nextMs() ?? Infinity, this.#due.peek()?.endsAtMs ?? Infinity);
     return nextMs === Infinity ? null : this.#time.clockAt(nextMs);
@@ -257,7 +267,7 @@ export class CellBudget {
     return { requestId, limits, tags: tagsOf(limits, nowMs, this.#monthOf), need: countedBy(limits, need) };
   }
 
-  /** Notes that a request holds its need of a lease. Without a lease it holds nothing and is only charged at its end. */
+  /** Notes that a request holds its need of a lease. Without a lease it holds nothing and is only charged when it ends. */
   #hold(waiter: LeaseWaiter, lease: Reservation["lease"], origin: Reservation["origin"] = "drawn"): void {
     this.#reservations.set(waiter.requestId, { waiter, lease, origin });
   }
@@ -336,14 +346,14 @@ export class CellBudget {
     }
   }
 
-  /** Records a fault; false when there is none. */
+  /** Records a fault; false if there is none. */
   #isFault(field: string | null, consequence: string): boolean {
     if (field !== null) this.#faults.push({ field, consequence });
     return field !== null;
   }
 }
 
-/** What a request is charged when its end contains a number that is no amount: for that number, what was reserved. */
+/** The charge of a request whose end contains a number that is not an amount: for that number, what was reserved. */
 function usedOrReserved({ tokens, nanoUsd }: ActualUsage, drawn: Amounts): ActualUsage {
   return {
     tokens: isAmount(tokens) ? tokens : drawn.termTokens,

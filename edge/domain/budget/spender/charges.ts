@@ -1,6 +1,6 @@
 /**
- * What requests that end are charged: to the lease from which they drew, to a lease of their own when their end may be
- * reported twice, or to a lease without an amount when they drew nothing. Times are of the Cell's MonotonicClock.
+ * Charges requests that end: to the lease from which they drew, to a separate lease when their end may be reported twice, or to
+ * a lease without an amount when they drew nothing. Times are of the Cell's MonotonicClock.
  */
 import { type ActualUsage, amountsUsed, isNothing, minus, NO_AMOUNTS } from "../amounts.ts";
 import { countedBy, needsLease, poolOf } from "../limits.ts";
@@ -8,7 +8,7 @@ import type { LeasePool } from "./lease-pool.ts";
 import { type HeldLease, type LeaseReports, reportDueMs } from "./lease-reports.ts";
 import type { LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 
-/** What a live request holds. */
+/** The holdings of a live request. */
 export interface Reservation {
   readonly waiter: LeaseWaiter;
   /** The lease that it drew from, or its own lease; null: it drew nothing. */
@@ -41,7 +41,7 @@ export class Charges {
     return lease;
   }
 
-  /** Notes what a request used that has ended, or that the Cell lost contact with. */
+  /** Notes the use of a request that has ended, or that the Cell lost contact with. */
   end({ waiter, lease, origin }: Reservation, used: ActualUsage, goesOn: boolean, nowMs: number): void {
     if (origin !== "drawn" || goesOn) this.#endOwn(waiter, lease, origin, used, goesOn, nowMs);
     else if (lease === null) this.#count(waiter, used, nowMs);
@@ -55,7 +55,7 @@ export class Charges {
     this.#charge(lease, { limits, tags, need }, used, nowMs);
   }
 
-  /** Ends a request in a lease of its own, because its end may be reported twice. */
+  /** Ends a request in a separate lease, because its end may be reported twice. */
   #endOwn(
     { requestId, limits, tags, need }: LeaseWaiter,
     drawnFrom: HeldLease | null,
@@ -86,8 +86,8 @@ export class Charges {
   }
 
   /**
-   * Adds to a lease what a request used that had drawn `need`. What it used beyond its need is taken from the pool in the same
-   * turn; what the pool does not cover is reported at once.
+   * Adds the use of a request that had drawn `need` to a lease. Use beyond its need is taken from the pool in the same turn;
+   * what the pool does not cover is reported at once.
    */
   #charge(
     lease: HeldLease,

@@ -1,6 +1,6 @@
 /**
- * The buckets of a tenant and its keys as one Cell knows them: what the authority said last, and what this Cell's leases gave
- * back or used since. Times are of the Cell's MonotonicClock; the authority has a clock of its own.
+ * The buckets of a tenant and its keys as one Cell knows them: the last report of the authority, and what this Cell's leases
+ * returned or used since. Times are of the Cell's MonotonicClock; the authority has a clock of its own.
  */
 import { type BudgetLimits, OWNERS } from "../limits.ts";
 import { bucketsOf, LEASE_MAX_MS, type LeaseAnswer, type LeaseRequest } from "../messages/rpc.ts";
@@ -16,7 +16,7 @@ import {
 
 type Gains = Readonly<Record<Rate, number>>;
 
-/** Buckets as the authority reported them last, and the gains that it had heard of. */
+/** Buckets as the authority reported them last, and the gains that it knew of then. */
 interface HeardBuckets {
   readonly buckets: Buckets;
   readonly gains: Gains;

@@ -1,14 +1,12 @@
 /**
- * What one Cell may spend of a tenant's budget, or of a key's own: one lease at a time, debited at the authority already,
- * and the requests that wait for more. One lease request is under way at a time. Waiting requests are served in order. A
- * lease request for a waiting request first gives back what is left, so the authority decides as if each request had asked
- * it; the exception are requests that come right after a refusal or an unanswered lease request. Times are of the Cell's
- * MonotonicClock.
- * Invariants: every leased amount is either free, drawn or given back, never two of these. What a request used beyond what
- * it had drawn is given back of what is free in the same turn; a request starts only when the authority knows of the rest
- * (docs/rules/budgets.md#use-above-the-estimate). When nothing is free, the
- * authority's answer decides the request that it is for, unless its limits have changed since. So the number of lease
- * requests is bounded by the number of requests and by time.
+ * What one Cell may spend of a tenant's budget, or of a key's own: one lease at a time, already debited at the authority, and
+ * the requests that wait for more. One lease request is under way at a time. Waiting requests are served in order. A lease
+ * request for a waiting request first returns what is left, so the authority decides as if each request had asked it. Requests
+ * right after a refusal or an unanswered lease request are the exception. Times are of the Cell's MonotonicClock.
+ * Invariants: every leased amount is either free, drawn or returned, never two of these. If a request used more than it had
+ * drawn, the excess is returned from the free amount in the same turn; a request starts only when the authority knows of the
+ * rest (docs/rules/budgets.md#use-above-the-estimate). When nothing is free, the authority's answer decides its request, unless
+ * the request's limits have changed since. So the number of lease requests is bounded by the number of requests and by time.
  */
 import { type Amounts, covers, isNothing, minus, NO_AMOUNTS, plus, times } from "../amounts.ts";
 import { type BudgetLimits, isNewerFor } from "../limits.ts";
@@ -44,7 +42,7 @@ interface Asked {
   readonly ahead: boolean;
   /** The newest change that its report contains. */
   readonly reportedN: number;
-  /** What requests have used since beyond what they had drawn and what was free: the lease request does not tell it. */
+  /** Use of requests beyond their draw and the free amount since the lease request, which does not include it. */
   overdrawn: Amounts;
 }
 
@@ -71,7 +69,7 @@ type Standing = { readonly untilMs: number } & (
 
 /** The pool stops spending this long before a lease ends. */
 const MARGIN_MS = 250;
-/** A lease is given back when no request has drawn from it for this long. */
+/** A lease is returned when no request has drawn from it for this long. */
 const IDLE_MS = 5_000;
 /** The next lease is requested this long before the end of an ample one, or when this part of it is left. */
 const RENEW_AHEAD_MS = 2_000;
@@ -109,7 +107,7 @@ export class LeasePool {
     return this.#current === null && this.#asked === null && this.#standing === null && this.waiting.empty;
   }
 
-  /** When {@link expire} is to be called; Infinity: not before something happens. */
+  /** When to call {@link expire}; Infinity: not before something happens. */
   get endsAtMs(): number {
     if (this.#current === null) return this.#standing?.untilMs ?? Infinity;
     return Math.min(this.#current.untilMs, this.#drawnAtMs + IDLE_MS);
@@ -132,7 +130,7 @@ export class LeasePool {
     if (this.#asked !== null) return null;
     const { head, next } = this.waiting;
     if (head !== undefined) {
-      this.#giveBack(nowMs);
+      this.giveBack(nowMs);
       return this.#requestLease(head, nowMs, false);
     }
     if (next === undefined || nowMs < this.#prefetchFromMs || this.#mayDraw(next)) return null;
@@ -147,7 +145,7 @@ export class LeasePool {
     return little || nowMs >= current.untilMs - RENEW_AHEAD_MS ? this.#requestLease(piece, nowMs, true) : null;
   }
 
-  /** Takes back what a request did not use of a lease: it may be drawn again while no limit is near. True: it was taken. */
+  /** Takes back the unused part of a request from a lease: it may be drawn again while no limit is near. True: it was taken. */
   takeBack(lease: HeldLease, unused: Amounts, nowMs: number): boolean {
     const current = this.#current;
     if (current?.lease !== lease || !lease.ample || nowMs >= current.untilMs) return false;
@@ -156,8 +154,8 @@ export class LeasePool {
   }
 
   /**
-   * Gives back as much of what is free as a request used beyond what it had drawn, so that both together spend no more than
-   * was leased. False: it was more than is free. Then nothing is free any more, and the next request waits until the
+   * Returns as much of the free amount as a request used beyond what it had drawn, so that both together spend no more than was
+   * leased. False: the excess was more than is free. Then nothing is free any more, and the next request waits until the
    * authority knows of it.
    */
   overdraw(over: Amounts, nowMs: number): boolean {
@@ -170,7 +168,7 @@ export class LeasePool {
       return true;
     }
     if (this.#asked !== null) this.#asked.overdrawn = plus(this.#asked.overdrawn, minus(over, this.#free));
-    this.#giveBack(nowMs);
+    this.giveBack(nowMs);
     return false;
   }
 
@@ -187,24 +185,35 @@ export class LeasePool {
     return this.#judge(asked, answer, nowMs);
   }
 
-  /** The tenant has newer limits: gives back what was leased under older ones, which would keep it from the tenant's other pools. */
+  /** The tenant has newer limits: returns what was leased under older ones, which would keep it from the tenant's other pools. */
   giveBackOlder(limits: BudgetLimits, nowMs: number): void {
-    if (this.#current !== null && limits.tenant.rev > this.#current.limits.tenant.rev) this.#giveBack(nowMs);
+    if (this.#current !== null && limits.tenant.rev > this.#current.limits.tenant.rev) this.giveBack(nowMs);
   }
 
-  /** Gives back the rest of a lease that ends, and drops a refusal or silence that has stood long enough. */
+  /** Returns the rest of the lease. `ample`: its report may wait if no limit is near. */
+  giveBack(nowMs: number, ample = false): void {
+    if (this.#current === null) return;
+    const { lease } = this.#current;
+    lease.release(this.#free);
+    lease.ended = true;
+    this.#setFree(NO_AMOUNTS);
+    this.#current = null;
+    this.#reports.changed(lease, reportDueMs(nowMs, ample && lease.ample));
+  }
+
+  /** Returns the rest of a lease that ends, and drops a refusal or silence that has lasted long enough. */
   expire(nowMs: number): void {
     this.#forgive(nowMs);
     if (this.#current === null || nowMs < this.endsAtMs) return;
     if (!this.#used) this.#prefetchFromMs = nowMs + UNUSED_MS;
-    this.#giveBack(nowMs);
+    this.giveBack(nowMs);
   }
 
   #judge(asked: Asked, { verdict, ...answer }: LeaseAnswer, nowMs: number): readonly LeaseOutcome[] {
     if (verdict.kind !== "granted") this.#reports.drop(asked.lease);
     switch (verdict.kind) {
       case "granted": {
-        // A late lease still serves the requests that wait; the rest of it goes back at once.
+        // A late lease still serves the waiting requests; the rest of it is returned at once.
         const current = this.#begin(asked, verdict, nowMs);
         const outcomes = this.overdraw(asked.overdrawn, nowMs) ? this.#draw(current, nowMs) : [];
         if (!asked.ahead) this.#returnUnneeded(asked.need, nowMs);
@@ -241,7 +250,7 @@ export class LeasePool {
     });
   }
 
-  /** Limits that are newer than the lease apply at once: the lease is given back and another one is requested. */
+  /** Limits that are newer than the lease apply at once: the lease is returned and another one is requested. */
   #mayDraw({ limits, need }: LeaseWaiter): boolean {
     const current = this.#current;
     return current !== null && !isNewerFor(this.id, limits, current.limits) && covers(this.#free, need);
@@ -254,7 +263,7 @@ export class LeasePool {
   }
 
   /**
-   * Near a limit: gives back what the request would have drawn that has left meanwhile. The authority takes it to be drawn, and
+   * Near a limit: returns what a request would have drawn that has left meanwhile. The authority assumes that it was drawn, and
    * refills the buckets.
    */
   #returnUnneeded(need: Amounts, nowMs: number): void {
@@ -292,7 +301,7 @@ export class LeasePool {
     { ttlMs, ample, ...verdict }: LeaseVerdict & { readonly kind: "granted" },
     nowMs: number,
   ): Current {
-    this.#giveBack(nowMs, ample);
+    this.giveBack(nowMs, ample);
     this.#standing = null;
     this.#prefetchFromMs = Number.NEGATIVE_INFINITY;
     this.#used = false;
@@ -311,15 +320,5 @@ export class LeasePool {
     this.#reports.free.add(this.id, this.#free, -1);
     this.#reports.free.add(this.id, free, 1);
     this.#free = free;
-  }
-
-  #giveBack(nowMs: number, ample = false): void {
-    if (this.#current === null) return;
-    const { lease } = this.#current;
-    lease.release(this.#free);
-    lease.ended = true;
-    this.#setFree(NO_AMOUNTS);
-    this.#current = null;
-    this.#reports.changed(lease, reportDueMs(nowMs, ample && lease.ample));
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The leases that one Cell holds of a tenant (what was granted, and what was used, moved and given back of it), and what is
- * still to be reported of them to the authority. A report carries the complete state of every lease whose newest state the
- * authority may lack, so it may be lost, repeated or overtaken. A lease is forgotten once it is over and the authority has
- * stored that. Times are of the Cell's MonotonicClock.
+ * The leases that one Cell holds of a tenant (the amounts granted, used, moved and returned), and what has not been reported to
+ * the authority yet. A report carries the complete state of every lease whose newest state the authority may lack, so it may be
+ * lost, repeated or overtaken. A lease is forgotten once it is over and the authority has stored that. Times are of the Cell's
+ * MonotonicClock.
  */
 import { type ActualUsage, type Amounts, amountsUsed, covers, isNothing, NO_AMOUNTS, plus } from "../amounts.ts";
 import { type BudgetLimits, poolOf } from "../limits.ts";
@@ -22,12 +22,12 @@ export class HeldLease {
   readonly n: number;
   readonly pool: string | null;
   readonly opened: OpenedLease | null;
-  /** Null until the answer has arrived: the Cell does not know yet what was granted. */
+  /** Null until the answer has arrived: the Cell does not know the grant yet. */
   granted: Amounts | null;
   /** The authority knows of no limit that is near its cap. */
   ample = false;
   ended = false;
-  /** Its answer was lost: what may have been granted goes back. */
+  /** Its answer was lost: a possible grant is returned. */
   void = false;
   /** Number of its newest change; 0: no change to report, since a lease is stored when it is granted. */
   changedN = 0;
@@ -76,7 +76,7 @@ export class HeldLease {
     this.#used.set(name, { limits, tags, used: known === undefined ? used : plus(known.used, used) });
   }
 
-  /** Marks the end of its request as reported: what the request held comes back. */
+  /** Marks the end of its request as reported: the request's holdings are returned. */
   endRequest(goesOn: boolean): void {
     if (this.#request !== null) this.#request = { id: this.#request.id, goesOn };
     this.release(this.granted ?? NO_AMOUNTS);
@@ -93,12 +93,12 @@ export class HeldLease {
 const NEAR_REPORT_MS = 1_000;
 const FAR_REPORT_MS = 10_000;
 
-/** When a change of a lease is to be reported. */
+/** When to report a change of a lease. */
 export function reportDueMs(nowMs: number, isAmple: boolean): number {
   return nowMs + (isAmple ? FAR_REPORT_MS : NEAR_REPORT_MS);
 }
 
-/** After this time without a report, the authority is asked whether it has stored what it applied. */
+/** After this time without a report, the authority is asked whether it has stored the applied reports. */
 const CONFIRM_MS = 10_000;
 /** A Cell with outstanding leases reports at least this often, to show that it lives. */
 const HEARTBEAT_MS = 60_000;
@@ -108,7 +108,7 @@ const RETRY_MS = 1_000;
 export interface LeaseHolder {
   readonly cell: string;
   /**
-   * The life of the Cell, counted on its disk; larger than all earlier ones, whatever clocks show
+   * The life of the Cell, counted on its disk; larger than all earlier ones, for any readings of clocks
    * (docs/rules/budgets.md#lives-of-a-cell).
    */
   readonly life: number;

@@ -43,10 +43,10 @@ const FAR_PIECES = 64;
 const NEAR_PIECES = 8;
 /** At most this many requests of a long queue are summed up for one lease request. */
 const LOOK_AHEAD = 64;
-/** What a request uses is averaged over about this many. */
+/** The use of a request is averaged over about this many. */
 const AVERAGED = 8;
 
-/** What a request of a tenant uses: an average of the latest ones. */
+/** The use of one request of a tenant: an average of the latest ones. */
 export class TypicalUse {
   /** Null: none has ended. */
   amounts: Amounts | null = null;
@@ -61,7 +61,7 @@ export class LeaseWaiters {
   readonly #typical: TypicalUse;
   readonly #waiters = new Map<string, LeaseWaiter>();
   readonly #expected = new Map<string, LeaseWaiter>();
-  /** Drawn since the last wish; what has ended, as it was used. */
+  /** Drawn since the last request; ended requests count with their real use. */
   #drawn: Amounts = NO_AMOUNTS;
   #wishedAtMs = 0;
   #pieces = FAR_PIECES;
@@ -111,7 +111,7 @@ export class LeaseWaiters {
     return outcomes;
   }
 
-  /** Notes what a request that has ended had drawn, and what it really used. */
+  /** Notes the draw of an ended request, and its real use. */
   noteEnd(drawn: Amounts, used: Amounts): void {
     this.#drawn = minus(plus(this.#drawn, used), drawn);
   }
@@ -143,14 +143,14 @@ export class LeaseWaiters {
     return outcomes;
   }
 
-  /** What to request under the limits for a request that needs `piece`; the rate is counted anew from here on. */
+  /** What to request under the limits for a request that needs `piece`; the rate is counted afresh from here on. */
   wish(limits: BudgetLimits, piece: Amounts, nowMs: number): Amounts {
     const all = plus(sumOfFirst(this.#waiters.values()), sumOfFirst(this.#expected.values()));
     const elapsedMs = Math.max(RATE_OVER_AT_LEAST_MS, nowMs - this.#wishedAtMs);
     const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
     this.#drawn = NO_AMOUNTS;
     this.#wishedAtMs = nowMs;
-    // What a request counts as is no average of those before it.
+    // The count of a single request is not an average.
     const each = { ...(this.#typical.amounts ?? piece), ...countsIn(piece) };
     const several = plus(piece, times(each, this.#pieces));
     return countedBy(limits, larger(all, larger(ahead, several)));

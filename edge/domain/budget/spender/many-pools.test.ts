@@ -1,5 +1,5 @@
 /**
- * What a request costs a Cell that holds leases of many keys of one tenant. Looks at pools are counted, never time.
+ * The cost of a request for a Cell that holds leases of many keys of one tenant. Accesses to pools are counted, never time.
  *
  * @module-tag check
  */
@@ -8,7 +8,7 @@ import { BudgetSimulation, limitsWith } from "../../../../test/harness/edge/budg
 import { LeasePool } from "./lease-pool.ts";
 import { LeaseWaiters } from "./lease-waiters.ts";
 
-/** How often pools are looked at from the admission of a request to its end. */
+/** How often pools are accessed from the admission of a request to its end. */
 function looksPerRequest(pools: number): number {
   const world = new BudgetSimulation(1);
   const cell = world.cell(0);

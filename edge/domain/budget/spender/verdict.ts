@@ -1,4 +1,4 @@
-/** What a Cell's budget decides: its verdicts on requests, and the messages that it wants sent. Plain data. */
+/** The decisions of a Cell's budget: its verdicts on requests, and the messages to send. Plain data. */
 import type { BindingLimit, BudgetReport, LeaseRequest } from "../messages/rpc.ts";
 import { RATE_NAMES, RATES, type Rate, type RateReason } from "../rates.ts";
 import type { BucketLevel } from "../token-bucket.ts";
@@ -17,13 +17,13 @@ export type ReservationVerdict =
   | {
       readonly kind: "unavailable";
       readonly code: "budget_check_failed" | "key_budget_check_failed";
-      /** It goes on unchecked (GATEWAY_FAIL_OPEN). */
+      /** It continues unchecked (GATEWAY_FAIL_OPEN). */
       readonly isAdmitted: boolean;
     }
   /** Its amounts or limits are invalid (docs/rules/budgets.md#amounts): refused also where GATEWAY_FAIL_OPEN is on. */
   | { readonly kind: "invalid"; readonly code: "budget_check_failed" };
 
-/** A refusal because a number is no amount: a defect of the gateway itself, to be reported. */
+/** A refusal because a number is not an amount: a defect of the gateway itself, to be reported. */
 export interface AmountFault {
   /** The number that is at fault, or the message that contains it. */
   readonly field: string;

@@ -11,7 +11,7 @@ import { OutputItems } from "./output-items.ts";
 import { sealOf } from "./sealed.ts";
 import type { ClientTool } from "./tools.ts";
 
-/** What an answer has of its request. */
+/** The parts of an answer that come from its request. */
 export interface ResponsesAsked {
   readonly settings: JsonObject;
   readonly clientTools: ReadonlyMap<string, ClientTool>;
@@ -43,7 +43,7 @@ const CHOICES = { auto: "auto", required: "required", none: "none" };
 const FORMATS = { text: "text", json_object: "json_object", json_schema: "json_schema" };
 const INCOMPLETE = { length: "max_output_tokens", content_filter: "content_filter" };
 
-/** Throws `upstream_failed` for what is no completion. */
+/** Throws `upstream_failed` if it is not a completion. */
 export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked, take?: TakeBytes): Steps<JsonObject> {
   const choice = elementsOf(completion["choices"]).find((one) => (objectOf(one)["index"] ?? 0) === 0);
   if (!isJsonObject(choice)) throw new GatewayError("upstream_failed", { cause: "the answer has no choice" });
@@ -88,7 +88,7 @@ export function endStatusOf(reason: unknown): "completed" | "incomplete" {
   return listed(INCOMPLETE, reason) === undefined ? "completed" : "incomplete";
 }
 
-/** The answer as it is; `ended` null: it has only begun. */
+/** The answer so far; `ended` null: it has only started. */
 export function responseOf(
   { id, model }: JsonObject,
   { settings, createdSecs }: ResponsesAsked,

@@ -1,7 +1,7 @@
 /**
- * The items of a request's input as messages of a chat completion. What the model said in one turn (its reasoning, texts and
- * calls, which are items of their own) is one message there; instructions and the system's messages before all others are one,
- * too, because many models take a system message only in the first place.
+ * The items of a request's input as messages of a chat completion. The output of the model in one turn (its reasoning, texts
+ * and calls, each an item) is one message there. Instructions and the leading system messages also become one message, because
+ * many models accept a system message only in first place.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
@@ -14,7 +14,7 @@ import { chatNameOf, TEXT_ARGUMENT } from "./tools.ts";
 
 const DETAILS = { auto: "auto", low: "low", high: "high" };
 
-/** What the model said in a turn. */
+/** The output of the model in a turn. */
 interface Turn {
   readonly texts: string[];
   readonly reasoning: string[];
@@ -80,10 +80,10 @@ function* addItem(chat: ChatMessages, item: JsonObject, at: string, signs: boole
 
 class ChatMessages {
   readonly #messages: JsonObject[] = [];
-  /** What the system said before anybody else. */
+  /** The leading system messages. */
   readonly #system: JsonObject[] = [];
   #turn: Turn | null = null;
-  /** What is not text in the results of tools, until all of them are there. */
+  /** Parts of tool results that are not text, until all results are there. */
   #shown: JsonObject[] = [];
 
   /** The model's turn, which lasts until somebody else speaks. */
@@ -164,7 +164,7 @@ function partOf(part: JsonObject, at: string): JsonObject {
   throw untranslatable("responses", at);
 }
 
-/** What the model said can only be text. */
+/** The output of the model can only be text. */
 function* textsAt(parts: readonly JsonObject[], at: string): Steps<string> {
   const texts: string[] = [];
   for (const [index, { type, text }] of parts.entries()) {

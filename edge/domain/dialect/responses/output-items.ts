@@ -1,6 +1,6 @@
 /**
- * The items of an answer of the Responses API, and the events that tell of them. Texts and reasoning are open one at a time;
- * calls of tools stay open to the end, because their pieces may interleave.
+ * The items of an answer of the Responses API, and their events. Texts and reasoning are open one at a time; calls of tools
+ * stay open to the end, because their pieces may interleave.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
@@ -24,7 +24,7 @@ interface Item {
   text: string;
   /** Its place in the output, once it is open. */
   index: number | null;
-  /** What it is when it is over. */
+  /** The item when it is complete. */
   done: JsonObject | null;
 }
 
@@ -33,7 +33,7 @@ export class OutputItems {
   readonly #clientTools: ReadonlyMap<string, ClientTool>;
   readonly #opened: Item[] = [];
   readonly #calls = new Map<number, Item>();
-  /** What has come of the arguments of calls, and no event has told of yet. */
+  /** The arguments of calls received so far that no event has carried yet. */
   readonly #newInputs = new Map<Item, string>();
   #said: Item | null = null;
   #characters = 0;
@@ -73,7 +73,7 @@ export class OutputItems {
     return [...events, { ...this.#place(item), ...PARTS[kind].delta(text) }];
   }
 
-  /** Ends the reasoning that is open, or one without a text, with what its server wants back. */
+  /** Ends the open reasoning, or one without a text, with the data that its server wants back. */
   sealed(seal: string): readonly JsonObject[] {
     const events: JsonObject[] = [];
     if (this.#said?.kind !== "reasoning") {
@@ -85,7 +85,7 @@ export class OutputItems {
     return [...events, ...this.#endSaid("completed", seal)];
   }
 
-  /** Adds to a call: its id and name with its first piece, or pieces of its name. {@link newInputs} tells of its arguments. */
+  /** Adds to a call: its id and name with its first piece, or pieces of its name. {@link newInputs} has its arguments. */
   called(
     at: number,
     { id, name }: { readonly id: string; readonly name: string },
@@ -106,7 +106,7 @@ export class OutputItems {
     // only with its arguments its name is known to be whole
     if (item.index === null) events.push(...this.#openCall(item));
     this.#keep(item, input);
-    // what a text tool gets is known when its arguments are whole
+    // the input of a text tool is known when its arguments are whole
     if (item.kind !== "custom") this.#newInputs.set(item, (this.#newInputs.get(item) ?? "") + input);
     return events;
   }
@@ -229,7 +229,7 @@ function itemOf(kind: Item["kind"]): Item {
   return { kind, callId: "", name: "", text: "", index: null, done: null };
 }
 
-/** How the part of an item is told of. */
+/** The events of a part of an item. */
 interface PartEvents {
   readonly part: (text: string) => JsonObject;
   readonly added: JsonObject;

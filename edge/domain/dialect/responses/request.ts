@@ -24,7 +24,7 @@ interface ChatCall {
   readonly clientTools: ReadonlyMap<string, ClientTool>;
 }
 
-/** Throws for what a request states beside its texts that only an upstream with this API could do. */
+/** Throws for fields beside the texts that only an upstream with this API could obey. */
 export function checkResponsesRequest(request: JsonObject): void {
   restOf("responses", request, KNOWN);
 }

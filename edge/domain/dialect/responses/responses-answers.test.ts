@@ -42,7 +42,7 @@ interface ResponseEvent extends JsonObject {
   readonly sequence_number: number;
 }
 
-/** The events of a stream of these chunks, and what the whole answer is. */
+/** The events of a stream of these chunks, and the whole answer. */
 function streamed(chunks: readonly object[], made = translation(), hasEnd = true) {
   const stream = made.stream();
   let text = "";

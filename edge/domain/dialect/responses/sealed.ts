@@ -1,6 +1,6 @@
 /**
- * Reasoning that Anthropic has signed or encrypted, as the `encrypted_content` of an item of reasoning, which clients send back as
- * they got it. The text of what is signed stands beside it in the item, where guardrails read it.
+ * Reasoning that Anthropic has signed or encrypted, as the `encrypted_content` of an item of reasoning, which clients send back
+ * as they got it. The signed text is also in the item in plain form, where guardrails read it.
  */
 import type { JsonObject } from "../../wire/json/document.ts";
 import { textOf } from "../values.ts";

@@ -34,7 +34,7 @@ export class ResponsesStream {
     this.#take = take;
   }
 
-  /** What is kept of the answer for its last event. */
+  /** Parts of the answer that its last event needs. */
   get keptBytes(): number {
     return (this.#output?.keptCharacters ?? 0) * CHARACTER_BYTES;
   }

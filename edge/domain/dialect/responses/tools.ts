@@ -4,9 +4,9 @@ import type { JsonObject } from "../../wire/json/document.ts";
 import { listAt, untranslatable } from "../lost-fields.ts";
 import { given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
-/** The longest name of a function, with that of its namespace, which is written once for each of its tools. */
+/** The longest name of a function, including its namespace, which is written once for each of its tools. */
 const NAME_MAX_CHARACTERS = 128;
-/** The only argument of a function that stands for a tool whose input is a text. */
+/** The only argument of a function that replaces a tool with a text input. */
 export const TEXT_ARGUMENT = "input";
 
 const TEXT_PARAMETERS: JsonObject = {
@@ -16,7 +16,7 @@ const TEXT_PARAMETERS: JsonObject = {
   additionalProperties: false,
 };
 
-/** A tool as its client knows it, where the function that stands for it is another. */
+/** A tool as its client knows it, if the function that replaces it differs. */
 export interface ClientTool {
   readonly name: string;
   readonly namespace: string | null;
@@ -30,7 +30,7 @@ interface ChatTools {
   readonly clientTools: ReadonlyMap<string, ClientTool>;
 }
 
-/** The name of the function that stands for a tool. */
+/** The name of the function that replaces a tool. */
 export function chatNameOf(name: unknown, namespace: unknown): string {
   return textOf(namespace) === "" ? textOf(name) : `${textOf(namespace)}__${textOf(name)}`;
 }
@@ -74,7 +74,7 @@ function plainFunction({ name, description, parameters, strict }: JsonObject): J
   return given({ name, description, parameters, strict });
 }
 
-/** A chat completion has no grammar for a tool's input, so the model is told of it. */
+/** A chat completion has no grammar for a tool's input, so the grammar goes into the tool's description. */
 function textFunction({ name, description, format }: JsonObject): JsonObject {
   const { type, syntax, definition } = objectOf(format);
   const told = type === "grammar" ? `The input follows this ${textOf(syntax)} grammar:\n${textOf(definition)}` : "";

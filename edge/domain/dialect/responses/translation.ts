@@ -42,7 +42,7 @@ export function responsesTranslation(createdSecs: number, messages: Translation 
   };
 }
 
-/** The place of a refused field in the client's own request, as far as one place stands for the other. */
+/** The place of a refused field in the client's own request, if one place corresponds to the other. */
 function inWordsOfResponses(error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.code !== "untranslatable_field") return error;
   const { param, message } = error.body.error;
@@ -51,7 +51,7 @@ function inWordsOfResponses(error: unknown): unknown {
   return new GatewayError(error.code, { param: named, complaint: message.replace(at, named) });
 }
 
-/** The events of the first translation are those of the second one's upstream. */
+/** The events of the first translation are the upstream's events of the second one. */
 class JoinedStream implements StreamTranslation {
   readonly #first: StreamTranslation;
   readonly #second: ResponsesStream;

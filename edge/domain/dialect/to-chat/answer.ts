@@ -16,7 +16,7 @@ const REASONS = {
 };
 const TIERS = { standard: "default", priority: "priority" };
 
-/** Throws `upstream_failed` for what is no message. */
+/** Throws `upstream_failed` if it is not a message. */
 export function* chatAnswer(message: JsonObject, createdSecs: number, take?: TakeBytes): Steps<JsonObject> {
   const { content, stop_reason, stop_details, usage } = message;
   if (!Array.isArray(content)) throw new GatewayError("upstream_failed", { cause: "the answer has no content" });
@@ -50,7 +50,7 @@ export function* chatAnswer(message: JsonObject, createdSecs: number, take?: Tak
   };
 }
 
-/** What an answer or a chunk has before its choices. */
+/** The members of an answer or a chunk before its choices. */
 export function chunkHead(
   { id, model }: JsonObject,
   { object, createdSecs }: { readonly object: string; readonly createdSecs: number },

@@ -1,7 +1,7 @@
 /**
- * Anthropic's messages as those of a chat completion. Results of tools become messages of their own, right behind the calls;
- * their images follow in the user's message, because messages of tools have text only. Text alone is one string, which every
- * server reads.
+ * Anthropic's messages as those of a chat completion. Results of tools become separate messages, right after the calls; their
+ * images follow in the user's message, because messages of tools have text only. Text alone is one string, which every server
+ * reads.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
@@ -68,7 +68,7 @@ function* callOf({ id, name, input }: JsonObject, take?: TakeBytes): Steps<JsonO
   return { id, type: "function", function: { name, arguments: written } };
 }
 
-/** `shown` gets what is not text. */
+/** `shown` receives the parts that are not text. */
 function* resultOf(result: JsonObject, at: string, shown: JsonObject[]): Steps<JsonObject> {
   const { tool_use_id, content, is_error } = result;
   const texts: string[] = [];

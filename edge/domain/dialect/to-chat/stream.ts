@@ -13,7 +13,7 @@ import { CHARACTER_BYTES, countOf, given, objectOf, textOf } from "../values.ts"
 import { chatUsage, chunkHead, finishReason, refusalOf, tierOf } from "./answer.ts";
 
 const DONE = dataEvent("[DONE]");
-/** Most of what is kept of a block of thinking, and of its signature: beyond it the signature is not sent. */
+/** The most kept of a block of thinking, and of its signature: if a block is larger, its signature is not sent. */
 const THINKING_MAX_CHARACTERS = 1024 * 1024;
 
 /** What counts for the end: an upstream may send anything else beside it. */
@@ -115,7 +115,7 @@ export class ChatStream {
     return this.#delta({ text, thinking });
   }
 
-  /** A delta of any type: each has a member of its own. */
+  /** A delta of any type: each type has its own member. */
   #delta({ text, thinking, signature, partial_json: input }: JsonObject): string {
     const block = this.#block;
     if (block === null) return "";
@@ -168,7 +168,7 @@ export class ChatStream {
   }
 }
 
-/** A number that cannot be stays one, so that the end does not tell of an earlier one. */
+/** An implausible number is kept, so that the end does not report an earlier one. */
 function countsOf({ service_tier: tier, output_tokens_details: details, ...counts }: JsonObject): JsonObject {
   const told = COUNTS.filter((name) => counts[name] !== undefined && counts[name] !== null);
   return {

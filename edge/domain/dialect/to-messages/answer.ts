@@ -23,7 +23,7 @@ export const MESSAGE_CALLS_MAX = 256;
 export const ID_MAX_CHARACTERS = 64;
 const TIERS = { default: "standard", priority: "priority" };
 
-/** Throws `upstream_failed` for what is no completion. */
+/** Throws `upstream_failed` if it is not a completion. */
 export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
   const choice = elementsOf(completion["choices"]).find((one) => (objectOf(one)["index"] ?? 0) === 0);
   if (!isJsonObject(choice)) throw new GatewayError("upstream_failed", { cause: "the answer has no choice" });
@@ -58,17 +58,17 @@ export function isCut({ finish_reason: reason }: JsonObject): boolean {
   return listed(CUT, reason) ?? false;
 }
 
-/** What a message has before its content. */
+/** The members of a message before its content. */
 export function messageHead({ id, model }: JsonObject): JsonObject {
   return { id: headText(id), type: "message", role: "assistant", model: headText(model) };
 }
 
-/** Whether a chunk is one of the answer: some servers first tell of the prompt, without an id. */
+/** Whether a chunk belongs to the answer: some servers first report on the prompt, without an id. */
 export function isBegun({ id, choices }: JsonObject): boolean {
   return textOf(id) !== "" || elementsOf(choices).length > 0;
 }
 
-/** What a chunk says of the whole answer, as far as its end tells of it: it is kept until then. */
+/** Facts of a chunk about the whole answer that the answer's end needs: they are kept until then. */
 export function reportOf({ usage, service_tier }: JsonObject): JsonObject {
   return given({ usage: isJsonObject(usage) ? countsOf(usage) : null, service_tier: headText(service_tier) });
 }
@@ -110,7 +110,7 @@ export function endOf(
   };
 }
 
-/** Anthropic counts cached tokens apart from the input. Numbers that cannot be are left out. */
+/** Anthropic counts cached tokens apart from the input. Implausible numbers are left out. */
 export function messagesUsage({ usage, service_tier: tier }: JsonObject): JsonObject {
   const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = objectOf(usage);
   const { cached_tokens, cache_write_tokens } = objectOf(prompt_tokens_details);

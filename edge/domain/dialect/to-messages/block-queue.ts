@@ -1,7 +1,7 @@
 /**
  * The blocks of a streamed message. Messages have one block open at a time, while deltas of parallel calls may interleave: the
- * first block is sent as it comes, and what belongs to later ones is kept until it is their turn. A call is over once its
- * arguments are a whole JSON object, which calls without interleaving always are when the next one starts.
+ * first block is sent as it comes, and pieces of later blocks are kept until their turn. A call is over once its arguments are
+ * a whole JSON object, which calls without interleaving always are when the next one starts.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
@@ -45,7 +45,7 @@ export class BlockQueue {
     return this.#keptCharacters;
   }
 
-  /** Why no message can have these blocks: what is returned after it is of no use. */
+  /** Why no message can have these blocks: if set, ignore everything returned afterwards. */
   get fault(): string | null {
     return this.#fault;
   }
@@ -119,7 +119,7 @@ export class BlockQueue {
     return events;
   }
 
-  /** Starts a block unless it has been, and sends what is kept of it. */
+  /** Starts a block unless it has started, and sends what is kept of it. */
   #open(block: Block): readonly JsonObject[] {
     const events: JsonObject[] = [];
     if (block.index === null) {

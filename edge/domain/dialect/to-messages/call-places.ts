@@ -26,14 +26,14 @@ interface Place {
   readonly id: string;
   /** The server's own id. */
   givenId: string;
-  /** What has come of its arguments may be all. */
+  /** The arguments received so far may be complete. */
   mayBeOver: boolean;
 }
 
 /**
- * Which call of a stream a piece belongs to. A server that gives no index starts a new call with each new id. Some give all calls
- * the same index: there a new id with a name starts a new call, unless the arguments of the last one are incomplete, because other
- * servers give every piece an id of its own.
+ * Which call of a stream a piece belongs to. A server that gives no index starts a new call with each new id. Some give all
+ * calls the same index: there a new id with a name starts a new call, unless the arguments of the last one are incomplete,
+ * because other servers give every piece a new id.
  */
 export class CallPlaces {
   readonly #places = new Map<number, Place>();

@@ -22,10 +22,10 @@ const IN_STRING = /(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*/y;
 const ESCAPE_START = /^\\(?:u[\da-fA-F]{0,3})?$/;
 
 export class ObjectText {
-  /** The ends of what is open, the innermost last. */
+  /** The closing brackets of what is open, the innermost last. */
   readonly #ends: ("}" | "]")[] = [];
   #next: Next = "value";
-  /** What comes after the string that is open; null: none is. */
+  /** The token after the open string; null: none is open. */
   #afterString: "colon" | "comma" | null = null;
   /** A number, a word or an escape that may not be complete. */
   #rest = "";
@@ -37,7 +37,7 @@ export class ObjectText {
     return this.#isStarted;
   }
 
-  /** Whatever comes, it will be no object. */
+  /** Whatever follows, it cannot become an object. */
   get isWrong(): boolean {
     return this.#isWrong;
   }

@@ -11,7 +11,7 @@ const KNOWN: ReadonlySet<string> = new Set(
     "response_format reasoning_effort thinking user safety_identifier service_tier stream stream_options"
   ).split(" "),
 );
-/** Messages require a limit: that of a request without one. */
+/** Messages require a limit: used for a request without one. */
 export const UNSTATED_MAX_TOKENS = 4096;
 
 const CHOICES = { auto: { type: "auto" }, required: { type: "any" }, none: { type: "none" } };

@@ -22,7 +22,7 @@ export class MessagesStream {
   isBroken = false;
   fault: string | null = null;
   readonly #blocks = new BlockQueue();
-  /** What the message has of the first chunk. */
+  /** The parts of the message that come from the first chunk. */
   #head: JsonObject | null = null;
   /** Members of later chunks that count for the whole answer. */
   #report: JsonObject = {};
@@ -79,7 +79,7 @@ export class MessagesStream {
   #start(chunk: JsonObject): readonly JsonObject[] {
     if (this.#head !== null) return [];
     this.#head = messageHead(chunk);
-    // the first numbers are what is known, and the last event has all
+    // the first event has the numbers known so far, the last event has all
     const usage = { input_tokens: 0, output_tokens: 0, ...messagesUsage(chunk) };
     const message = { ...this.#head, content: [], stop_reason: null, stop_sequence: null, usage };
     return [{ type: "message_start", message }];

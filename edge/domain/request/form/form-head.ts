@@ -14,8 +14,8 @@ export interface FormPart {
   /** It is a file; its bytes are never inspected. */
   readonly file: boolean;
   /**
-   * How its text is written, as it says itself: `ascii` for a charset that is like UTF-8 only in ASCII, null for a charset or an
-   * encoding in which even ASCII is another text.
+   * How its text is encoded, by its own statement: `ascii` for a charset that is like UTF-8 only in ASCII, null for a charset
+   * or an encoding in which even ASCII bytes mean other characters.
    */
   readonly written: "utf-8" | "ascii" | null;
 }
@@ -23,14 +23,14 @@ export interface FormPart {
 interface Parameter {
   /** In lower case. */
   readonly name: string;
-  /** As it is written, without its quotes. */
+  /** In its written form, without its quotes. */
   readonly value: string;
   readonly quoted: boolean;
 }
 
 const TEXT_ENCODINGS = new Set(["7bit", "8bit", "binary"]);
 const UTF_8 = new Set(["utf-8", "utf8"]);
-/** In these charsets, too, an ASCII letter is its ASCII byte; other bytes are not those of UTF-8. */
+/** In these charsets an ASCII letter is also its ASCII byte; other bytes differ from UTF-8. */
 const LIKE_ASCII = new Set(["us-ascii", "iso-8859-1"]);
 /** Fields that the gateway reads: they must be neither files nor encoded. */
 const READ = new Set<string>(["model", "n", ...TOKEN_LIMITS, ...GUARDED_FIELDS]);
@@ -49,7 +49,7 @@ export function boundaryOf(contentType: string | null): string | null {
 }
 
 /**
- * True for a parameter of a form's content type, besides its boundary, that names neither another boundary nor another way
+ * True for a parameter of a form's content type, other than its boundary, that names neither another boundary nor another way
  * to read names.
  */
 function isPlainParameter({ name, value }: Parameter): boolean {
@@ -63,13 +63,13 @@ function isBoundary({ value, quoted }: Parameter): boolean {
   return (quoted ? /^(?! )[\w()+\-./:=? ]{0,69}[\w()+\-./:=?]$/ : /^[\w+\-.]{1,70}$/).test(value);
 }
 
-/** The part that a block of headers (lines ended by CRLF) begins; null when it is not a part of a form, or is ambiguous. */
+/** The part that a block of headers (lines ended by CRLF) starts; null if it is not a part of a form, or is ambiguous. */
 export function partOf(headers: string): FormPart | null {
   const read = readHeaders(headers);
   if (read === null || headers.match(/content-disposition/gi)?.length !== 1) return null;
   const part = partOfDisposition(read.get("content-disposition") ?? "");
   const type = read.get("content-type") ?? "";
-  // A form or a message within the form has parts of its own.
+  // A form or a message within the form has its own parts.
   if (part === null || /^(?:multipart|message)\b/i.test(type)) return null;
   // parsers differ in which of two charsets they use
   const names = type.match(/charset/gi)?.length ?? 0;
@@ -85,7 +85,7 @@ function writtenAs(charset: string): FormPart["written"] {
   return UTF_8.has(name) ? "utf-8" : LIKE_ASCII.has(name) ? "ascii" : null;
 }
 
-/** Whether the content type of a form says that its texts are no UTF-8, beyond ASCII. */
+/** Whether the content type of a form says that its texts are not UTF-8 beyond ASCII. */
 export function isFormLikeAscii(contentType: string | null): boolean {
   const charset = /charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? "")?.[1];
   return charset !== undefined && writtenAs(charset) !== "utf-8";
@@ -121,8 +121,8 @@ function partOfDisposition(disposition: string): Omit<FormPart, "written"> | nul
 }
 
 /**
- * Another parser may undo an escape, trim, take the text before a bracket, or write an underscore: a value that it could
- * read as a name that matters must be written plainly. A field `_charset_` says how all other fields are to be decoded.
+ * Another parser may undo an escape, trim, take the text before a bracket, or write an underscore: a value that it could read
+ * as a relevant name must be written plainly. A field `_charset_` sets the decoding of all other fields.
  */
 function isDisguised({ value, quoted }: Parameter): boolean {
   if (/[\\\ufffd]|=\?/.test(value) || (!quoted && /['*]/.test(value))) return true;

@@ -72,7 +72,7 @@ describe("a form that another parser would split differently", () => {
           `multipart/form-data; boundary=${name}`,
           bytesOf(`${field("pad", content, delimiter)}${delimiter}--`),
         );
-        // the content may also begin one together with the delimiter that follows it
+        // the content may also start one together with the delimiter that follows it
         const first = `${content}\r\n${delimiter}`.indexOf(delimiter);
         if (first === content.length + 2) expect(verdict).toEqual([["pad", content]]);
         else if (!content.slice(0, first).endsWith("\r\n")) expect(verdict).toBe("refused");

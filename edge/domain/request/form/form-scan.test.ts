@@ -6,7 +6,7 @@ import { type FormPiece, FormScan } from "./form-scan.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** A form as it is written, and what stands in it. */
+/** A form as written, and its contents. */
 function formOf(boundary: string, parts: readonly { name: string; content: Uint8Array; file: boolean }[]): Uint8Array {
   const head = (name: string, file: boolean): string =>
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file ? '; filename="a; b.wav"' : ""}\r\n\r\n`;

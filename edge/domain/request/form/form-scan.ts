@@ -24,7 +24,7 @@ const PARTS_MAX = 1000;
 const DASH = 0x2d;
 const BLANK = new Set([CR, LF, 0x20, 0x09]);
 
-/** How a line that begins with the delimiter continues; clients write no other way, and parsers disagree on others. */
+/** How a line that starts with the delimiter continues; clients write no other form, and parsers disagree on others. */
 type Line =
   | { readonly kind: "part" | "close"; readonly end: number }
   | { readonly kind: "cut" }
@@ -50,7 +50,7 @@ export class FormScan {
     return this.#state === "over";
   }
 
-  /** The pieces that this chunk completes, in order; null when the body is no form. Views of the chunk, where possible. */
+  /** The pieces that this chunk completes, in order; null if the body is not a form. Views of the chunk, where possible. */
   push(chunk: Uint8Array): readonly FormPiece[] | null {
     const bytes = this.#held.byteLength === 0 ? chunk : concat([this.#held, chunk]);
     this.#held = new Uint8Array(0);
@@ -154,13 +154,13 @@ export class FormScan {
   }
 }
 
-/** How many bytes of CR LF stand before `at`: 2, or 1 when the bytes end there after a CR, which an LF may follow. */
+/** The number of bytes of CR LF before `at`: 2, or 1 when the bytes end there after a CR, which an LF may follow. */
 function lineEndBefore(bytes: Uint8Array, at: number): 0 | 1 | 2 {
   if (bytes[at - 1] === LF && bytes[at - 2] === CR) return 2;
   return bytes[at - 1] === CR && at === bytes.byteLength ? 1 : 0;
 }
 
-/** How many bytes of `pattern` stand at `at`. */
+/** The number of bytes of `pattern` at `at`. */
 function matchAt(bytes: Uint8Array, at: number, pattern: Uint8Array): number {
   let matched = 0;
   while (matched < pattern.byteLength && bytes[at + matched] === pattern[matched]) matched += 1;

@@ -1,6 +1,6 @@
 /**
- * The auto router's decisions, row by row (docs/rules/auto-router.md): who is a candidate, what each one scores, which
- * tags a request gets.
+ * The auto router's decisions, row by row (docs/rules/auto-router.md): which models are candidates, their scores, and the tags
+ * of a request.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

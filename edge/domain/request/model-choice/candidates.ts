@@ -1,6 +1,6 @@
 /**
- * Which models may answer an `auto` request (docs/rules/auto-router.md#candidates): those that may be used at all, and
- * can do what the request needs.
+ * Which models may answer an `auto` request (docs/rules/auto-router.md#candidates): those that may be used at all, and have the
+ * abilities that the request needs.
  */
 import type { ModelRecord } from "../../../../shared/records.ts";
 import type { RequestNeeds } from "./request-traits.ts";
@@ -18,13 +18,13 @@ type Exclusion =
   | "response_format"
   | "vision";
 
-/** What the conditions depend on besides the model. */
+/** The inputs of the conditions besides the model. */
 export interface CandidateRules {
   readonly needs: RequestNeeds;
   readonly nowMs: number;
   /** Whether the caller may use the model of this name. */
   readonly isPermitted: (modelName: string) => boolean;
-  /** Whether a boon would do for this request what the model itself cannot. */
+  /** Whether a boon would provide what the model lacks for this request. */
   readonly isBoonEffective: (model: ModelRecord, boon: "vision" | "structured_output") => boolean;
 }
 

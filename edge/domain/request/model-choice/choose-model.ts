@@ -1,6 +1,6 @@
 /**
- * The score of every candidate and the choice (docs/rules/auto-router.md#scores). Every score is a number from 0 to 1,
- * whatever prices, caps and counts the records contain.
+ * The score of every candidate and the choice (docs/rules/auto-router.md#scores). Every score is a number from 0 to 1, for any
+ * prices, caps and counts in the records.
  */
 import type { ModelRecord } from "../../../../shared/records.ts";
 
@@ -62,7 +62,7 @@ function costTerm(candidates: readonly ModelRecord[]): (model: ModelRecord) => n
   return (model) => (max > min ? (max - priceOf(model)) / (max - min) : 1);
 }
 
-/** USD for one token in and one out, from 0 to the largest number. */
+/** USD for one input token and one output token, from 0 to the largest number. */
 function priceOf({ prices: { input, output } }: ModelRecord): number {
   const price = input + output;
   return Number.isNaN(price) ? Number.MAX_VALUE : Math.min(Math.max(price, 0), Number.MAX_VALUE);

@@ -1,6 +1,6 @@
 /**
- * The request to the classifier model and what its answer means (docs/rules/auto-router.md#classifier). An answer is
- * untrusted: it can choose tags of the vocabulary, and nothing else.
+ * The request to the classifier model and what its answer means (docs/rules/auto-router.md#classifier). An answer is untrusted:
+ * it can only choose tags of the vocabulary.
  */
 import type { JsonObject } from "../../wire/json/document.ts";
 import { cutText } from "../../wire/text/printable.ts";
@@ -12,7 +12,7 @@ const ANSWER_MAX = 4000;
 const OUTPUT_MAX_TOKENS = 32;
 const TAGS_MAX = 3;
 
-/** The text to classify: the beginning of the user's first text that is not blank; null: there is none. */
+/** The text to classify: the start of the user's first text that is not blank; null if there is none. */
 export function classifiedText(userTexts: readonly string[]): string | null {
   const first = userTexts.find((text) => text.trim() !== "");
   return first === undefined ? null : cutText(first, TEXT_MAX);
@@ -34,8 +34,8 @@ export function classifierBody(vocabulary: readonly string[], text: string): Jso
 }
 
 /**
- * The tags that the answer names, in any case and in whatever text, at most three, in the order in which they stand
- * there; of two at the same place the longer one is first. Null: the answer is not one of a chat model.
+ * The tags that the answer names, in any case and in any text, at most three, in the order in which they appear; of two at the
+ * same place the longer one comes first. Null: the answer is not the answer of a chat model.
  */
 export function answeredTags(answer: unknown, vocabulary: readonly string[]): readonly string[] | null {
   const content = contentOf(answer);
@@ -49,7 +49,7 @@ export function answeredTags(answer: unknown, vocabulary: readonly string[]): re
     .map(({ tag }) => tag);
 }
 
-/** The text of the first choice; null: there is none. */
+/** The text of the first choice; null if there is none. */
 function contentOf(answer: unknown): string | null {
   const choices = memberOf(answer, "choices");
   const content = memberOf(memberOf(Array.isArray(choices) ? choices[0] : undefined, "message"), "content");

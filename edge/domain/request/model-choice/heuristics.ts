@@ -9,7 +9,7 @@ const READ_MAX = 64 * 1024;
 /** An estimate above this asks for a model for long texts, in tokens. */
 const LONG_CONTEXT_TOKENS = 32_000;
 
-/** Signals that stand at the beginning of a word, and end with a space. */
+/** Signals at the start of a word that end with a space. */
 const CODE_BEGINNINGS = ["function", "def", "class", "import", "select", "public", "const"];
 const CODE_WORDS = ["code", "compile", "stack trace", "bug", "python", "javascript", "typescript", "rust", "java"];
 const QUERY_WORDS = ["sql", "regex"];
@@ -27,7 +27,7 @@ const CODE = new RegExp(
   "iu",
 );
 const MATH = new RegExp(wholeWords([...MATH_WORDS, ...ALGEBRA_WORDS]), "iu");
-/** An operator between two digits or letters; a space may stand on each side of it. */
+/** An operator between two digits or letters, perhaps with a space on each side. */
 const OPERATION = /[\p{L}\p{N}] ?[-+*/^] ?[\p{L}\p{N}]/u;
 
 /** The tags that fit the request: of `vision`, `coding`, `math` and `long-context`, in this order. */
@@ -54,7 +54,7 @@ function lastOf(texts: readonly string[]): readonly string[] {
   return last;
 }
 
-/** A pattern for one of these words that is not a part of a longer one. */
+/** A pattern for one of these words as a whole word. */
 function wholeWords(words: readonly string[]): string {
   return `(?<!${WORD_CHARACTER})(?:${words.join("|")})(?!${WORD_CHARACTER})`;
 }

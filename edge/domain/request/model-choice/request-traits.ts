@@ -1,7 +1,6 @@
 /**
- * What a chat request asks of the model that is to answer it (docs/rules/auto-router.md#candidates), read from the
- * client's body. It never fails: what has another shape than the API documents asks for nothing here, and the upstream
- * judges it.
+ * What a chat request requires of its model (docs/rules/auto-router.md#candidates), read from the client's body. It never
+ * fails: a member in an undocumented shape requires nothing here, and the upstream judges it.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonDocument, type JsonObject } from "../../wire/json/document.ts";
@@ -15,7 +14,7 @@ export interface RequestNeeds {
   readonly tools: boolean;
   /** The client demands the call of a tool, or of a certain one. */
   readonly toolChoice: boolean;
-  /** The answer has to be JSON, of any kind or by a schema. */
+  /** The answer must be JSON, of any kind or by a schema. */
   readonly jsonAnswer: boolean;
   readonly vision: boolean;
   /** Estimated input and the limit that the client states for the output, in tokens. */
@@ -25,7 +24,7 @@ export interface RequestNeeds {
 /** A request as the auto router sees it. */
 export interface RequestTraits {
   readonly needs: RequestNeeds;
-  /** The texts of the user's messages, in order. Of a string that was cut, what was kept of it. */
+  /** The texts of the user's messages, in order. Of a string that was cut, the kept part. */
   readonly userTexts: readonly string[];
   /** The whole estimate, in tokens. */
   readonly estimatedTokens: number;

@@ -1,6 +1,6 @@
 /**
- * What the classifier answered lately (docs/rules/auto-router.md#classifier). Holds digests of texts, never a text. All
- * entries live equally long, so the oldest is the one that ends first.
+ * Recent answers of the classifier (docs/rules/auto-router.md#classifier). Holds digests of texts, never a text. All entries
+ * have the same lifetime, so the oldest expires first.
  */
 import { sha256Hex } from "../../../../shared/crypto/sha256.ts";
 

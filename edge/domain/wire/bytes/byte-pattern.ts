@@ -1,10 +1,10 @@
 /**
- * Finds a pattern in bytes that arrive in chunks, in linear time whatever bytes and pattern are (Knuth, Morris and Pratt):
- * both come from a client.
+ * Finds a pattern in bytes that arrive in chunks, in linear time for any bytes and any pattern (Knuth, Morris and Pratt): both
+ * come from a client.
  */
 export class BytePattern {
   readonly bytes: Uint8Array;
-  /** For each number of matched bytes: the longest shorter beginning of the pattern that those bytes end with. */
+  /** For each number of matched bytes: the longest shorter prefix of the pattern that those bytes end with. */
   readonly #shorter: Uint32Array;
 
   /** `bytes`: at least one. */
@@ -19,7 +19,7 @@ export class BytePattern {
   }
 
   /**
-   * The first place from `from` on at which the pattern is found; else the earliest place at which it may have begun before
+   * The first place from `from` on at which the pattern is found; else the earliest place at which it may have started before
    * the bytes ended; else the end of the bytes. The match is complete when `bytes` are long enough after it.
    */
   find(bytes: Uint8Array, from: number): number {

@@ -22,14 +22,14 @@ export interface Span {
 /** A replacement of bytes; spans of one call must not overlap. */
 export interface Edit {
   readonly span: Span;
-  /** What stands there then, as text or in UTF-8. */
+  /** The new content, as text or in UTF-8. */
   readonly text: string | Uint8Array;
 }
 
 export class BytePieces<B extends ArrayBufferLike = ArrayBufferLike> {
   readonly byteLength: number;
   readonly #pieces: readonly Uint8Array<B>[];
-  /** Where each piece begins. */
+  /** Where each piece starts. */
   readonly #starts: readonly number[];
 
   constructor(pieces: readonly Uint8Array<B>[]) {
@@ -42,7 +42,7 @@ export class BytePieces<B extends ArrayBufferLike = ArrayBufferLike> {
     this.byteLength = byteLength;
   }
 
-  /** Those from `from` to `to`, as views in order. Takes no time for the pieces before and behind them. */
+  /** Those from `from` to `to`, as views in order. Takes no time for the pieces before and after them. */
   parts(from: number, to: number): readonly Uint8Array<B>[] {
     const parts: Uint8Array<B>[] = [];
     for (let nth = this.#pieceAt(from); nth < this.#pieces.length; nth += 1) {
@@ -55,7 +55,7 @@ export class BytePieces<B extends ArrayBufferLike = ArrayBufferLike> {
     return parts;
   }
 
-  /** The last piece that begins at or before a byte. */
+  /** The last piece that starts at or before a byte. */
   #pieceAt(offset: number): number {
     let [low, high] = [0, this.#starts.length - 1];
     while (low < high) {
@@ -108,7 +108,7 @@ export function* joinedInSteps<B extends ArrayBufferLike>(
   return out;
 }
 
-/** The bytes with every edit made: what is kept as views, what is new between them. */
+/** The bytes with every edit made: kept bytes as views, new bytes between them. */
 export function splice<B extends ArrayBufferLike>(
   document: BytePieces<B>,
   edits: readonly Edit[],
@@ -147,7 +147,7 @@ export function* spliceInSteps<B extends ArrayBufferLike>(
   return parts;
 }
 
-/** Where what stands outside of the edits' spans stands after {@link splice}: the new offset of an old one. */
+/** The place after {@link splice} of something outside the edits' spans: the new offset of an old one. */
 export function offsetsAfter(edits: readonly Edit[]): (at: number) => number {
   const sorted = edits.toSorted((a, b) => a.span.start - b.span.start);
   let moved = 0;
@@ -171,7 +171,7 @@ function bytesOf({ text }: Pick<Edit, "text">): Uint8Array<ArrayBuffer> {
   return (typeof text === "string" ? encoder.encode(text) : text) as Uint8Array<ArrayBuffer>;
 }
 
-/** The edit's plain text stands there already, as where a model keeps its name upstream. */
+/** The edit's plain text is already there, for example if a model keeps its name upstream. */
 function isWritten(document: BytePieces, { span, text }: Edit): boolean {
   if (typeof text !== "string" || span.end - span.start !== text.length) return false;
   const bytes = document.slice(span.start, span.end);

@@ -3,9 +3,9 @@
  * decoded, and nothing is kept except the state, so that a name may be cut anywhere.
  */
 
-/** The state in which every name begins. */
+/** The state in which every name starts. */
 export const NAME_START = 1;
-/** The state of bytes that begin no known name. */
+/** The state of bytes that are no prefix of a known name. */
 export const NAME_NONE = 0;
 
 const ASCII = 128;

@@ -1,7 +1,7 @@
 /**
- * Documents whose long strings are cut, against JSON.parse: what is kept of each string and how long it is, what the client
- * sent for what is left, and that no long one passes that JSON does not allow. Little is kept here, so that small documents
- * are read in many pieces.
+ * Documents whose long strings are cut, against JSON.parse: the kept part and the length of each string, the client's bytes for
+ * the rest, and that no long string passes that JSON does not allow. Little is kept here, so that small documents are read in
+ * many pieces.
  */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
@@ -16,7 +16,7 @@ const cutLongStrings = (...given: Parameters<typeof cutLongStringsInSteps>) => a
 const encoder = new TextEncoder();
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** What stands between the quotes of a string: characters of every length, escapes, halves of pairs. */
+/** The characters between the quotes of a string: of every length, escapes, halves of pairs. */
 const PARTS = [
   "a",
   "plain text of some length ",
@@ -75,7 +75,7 @@ function inPieces(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 
 const MARK = "mark:";
 
-/** Compares what is made of `bytes` with JSON.parse; `isUtf8` is about all of them. */
+/** Compares the result for `bytes` with JSON.parse; `isUtf8` is about all of them. */
 function check(bytes: Uint8Array, kept: number, places: readonly number[], isUtf8: boolean): void {
   const opens = starts(bytes);
   const strings = opens.map((start) => {
@@ -87,7 +87,7 @@ function check(bytes: Uint8Array, kept: number, places: readonly number[], isUtf
   const long = strings.filter(({ isLong }) => isLong);
   const closes = strings.every(({ end }) => end <= bytes.byteLength);
   const cut = cutLongStrings(inPieces(bytes, places), MARK, kept);
-  // what is not UTF-8 behind a long string may be seen with it
+  // invalid UTF-8 after a long string may be seen with it
   const allowed = closes && long.every(({ text }) => text !== null);
   if (cut === null) {
     expect({ allowed, isUtf8 }).not.toEqual({ allowed: true, isUtf8: true });
@@ -95,7 +95,7 @@ function check(bytes: Uint8Array, kept: number, places: readonly number[], isUtf
   }
   expect(allowed).toBe(true);
   expect(cut.lengths).toEqual(long.map(({ text }) => Array.from(text ?? "").length));
-  // each string stands where it stood, whole or as its mark and its beginning
+  // each string is at its place, whole or as its mark and its start
   let moved = 0;
   for (const { start, end, isLong, text } of strings) {
     const at = start - moved;

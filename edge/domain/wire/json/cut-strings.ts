@@ -1,7 +1,7 @@
 /**
- * A JSON document without the tails of its long strings (base64 images), which are checked and counted in place: a document
- * of strings beside its bytes would fill an isolate (docs/rules/request-bodies.md#large-json). What is long is read once,
- * by native functions of the engine. Offsets are byte offsets; `end` is exclusive.
+ * A JSON document without the tails of its long strings (base64 images), which are checked and counted in place: a document of
+ * strings beside its bytes would fill an isolate (docs/rules/request-bodies.md#large-json). Long strings are read once, by
+ * native functions of the engine. Offsets are byte offsets; `end` is exclusive.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { BACKSLASH, QUOTE } from "../../../../shared/wire/ascii.ts";
@@ -21,7 +21,7 @@ const STRING_UNITS = 1;
 const BYTES_PER_UNIT = 8;
 
 const encoder = new TextEncoder();
-/** Refuses what is not UTF-8, and reads a byte order mark as the character that it is within a text. */
+/** Refuses invalid UTF-8, and reads a byte order mark as the character that it is within a text. */
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** Characters that JSON allows in no string. For a range from 0 the engine checks many characters at once. */
 const CONTROL = new RegExp(`[${String.fromCharCode(0)}-${String.fromCharCode(0x1f)}]`);
@@ -41,11 +41,11 @@ export interface CutJson<B extends ArrayBufferLike = ArrayBufferLike> {
   readonly bytes: Uint8Array<B | ArrayBuffer>;
   /** Code points of each cut string, by its number. */
   readonly lengths: readonly number[];
-  /** The offset in the client's document of what is at `at` of `bytes`, outside of strings. */
+  /** The offset in the client's document of the byte at `at` of `bytes`, outside strings. */
   readonly placeOf: (at: number) => number;
 }
 
-/** The offsets in the client's document of what was found in a cut one. */
+/** The offsets in the client's document of a finding in the cut one. */
 export function sentPlaces({ placeOf }: Pick<CutJson, "placeOf">, { members, closeAt }: TopLevel): TopLevel {
   const sent = ({ start, end }: Span): Span => ({ start: placeOf(start), end: placeOf(end) });
   return {
@@ -110,8 +110,8 @@ export function* cutLongStrings<B extends ArrayBufferLike>(
 }
 
 /**
- * Where the next string opens that is long or never closes; null when there is none. `from` is the end of a string, or
- * outside of every string.
+ * Where the next string opens that is long or never closes; null if there is none. `from` is the end of a string, or outside
+ * every string.
  */
 function* nextLong(document: BytePieces, from: number, keptBytes: number): Steps<number | null> {
   const windowBytes = keptBytes + 2;
@@ -164,7 +164,7 @@ interface LongString {
 interface Piece {
   /** End of the part that belongs to the string. */
   readonly end: number;
-  /** A quote that closes the string stands there. */
+  /** A quote that closes the string is there. */
   readonly closed: boolean;
   /** In code points. */
   readonly length: number;
@@ -197,8 +197,8 @@ function readEscapedPiece(bytes: Uint8Array): Piece {
 }
 
 /**
- * The last place up to `to` before which, in what stands in a string, no character is cut in two: neither its bytes, nor an
- * escape, nor two escapes that are halves of one.
+ * The last place up to `to`, within a string, that cuts no character in two: neither its bytes, nor an escape, nor two escapes
+ * that are halves of one.
  */
 export function wholeUntil(bytes: Uint8Array, to: number): number {
   if (to >= bytes.byteLength) return bytes.byteLength;

@@ -22,7 +22,7 @@ export class DocumentEnd {
   /** Something follows the document. */
   #followed = false;
 
-  /** Whether the object or list that the bytes began with has been closed, and nothing but blanks has come since. */
+  /** Whether the object or list at the start of the bytes has been closed, with only blanks after it. */
   get reached(): boolean {
     return this.#closed && !this.#followed;
   }

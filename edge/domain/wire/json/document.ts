@@ -12,7 +12,7 @@ import { parseInSteps } from "./parse-in-steps.ts";
 
 export { countCodePoints };
 
-/** A document up to this is read as it is. */
+/** A document up to this size is read unchanged. */
 export const PARSE_WHOLE_MAX_BYTES = 256 * 1024;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -63,7 +63,7 @@ export function wholeDocument(root: JsonObject): JsonDocument {
   return { root, codePoints: countCodePoints, text: (value) => value };
 }
 
-/** True for what JSON calls an object. */
+/** True for a JSON object. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-/** A document that is parsed in steps is what `JSON.parse` makes of it, or is refused as that refuses it. */
+/** A document that is parsed in steps gives the result, or the refusal, of `JSON.parse`. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { atOnce } from "../../../../shared/steps.ts";

@@ -1,6 +1,6 @@
 /**
- * `JSON.parse` in steps: a large document is parsed run by run of its members and elements, because no other request has its
- * turn while the engine parses. Containers that are longer than a run are entered. The result is that of `JSON.parse`.
+ * `JSON.parse` in steps: a large document is parsed run by run of its members and elements, because no other request runs while
+ * the engine parses. Containers that are longer than a run are entered. The result is that of `JSON.parse`.
  */
 
 import { LIMITS } from "../../../../shared/catalogues/limits.ts";
@@ -22,15 +22,15 @@ import { stringEnd } from "../../../../shared/wire/json-skip.ts";
 import { HASHED_MAX } from "../text/hashed-key.ts";
 import { weightOfJson } from "./weight.ts";
 
-/** Bytes that are parsed at once, besides the string in which they end. */
+/** Bytes that are parsed at once, up to the end of the string that they cut. */
 const RUN_BYTES = 32 * 1024;
-/** A text up to this takes no more memory than a document may, whatever is in it. */
+/** A text up to this size takes no more memory than a document may, whatever it contains. */
 const NEVER_HEAVY_BYTES = LIMITS.jsonBodyMemory / 64;
 /** White space in a row, and digits of a number: no document has more. */
 const GAP_MAX_BYTES = 64 * 1024;
 /** No document is deeper; each level takes memory. */
 const DEPTH_MAX = 16 * 1024;
-/** No object of a long document has more names, but for those of one run: whoever lists them does so in one piece. */
+/** No object of a long document has more names, except names of one run: callers list names without a pause. */
 const NAMES_MAX = 32 * 1024;
 /** No name of a long document is longer. */
 const NAME_MAX_BYTES = HASHED_MAX;
@@ -42,7 +42,7 @@ const STEP_UNITS = 1024;
 /** Bytes of numbers, words and white space, and colons. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => (/[",[\]{}]/.test(String.fromCharCode(byte)) ? 0 : 1));
 
-/** Refuses what is not UTF-8, and a byte order mark with it. */
+/** Refuses invalid UTF-8, and a byte order mark with it. */
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
@@ -50,19 +50,19 @@ const encoder = new TextEncoder();
 interface Level {
   /** Offset of its bracket. */
   readonly at: number;
-  /** Where the member or element begins that it is (the name of a member included), in the container around it. */
+  /** Where this member or element starts (including the name of a member), in the container around it. */
   readonly memberAt: number;
-  /** Where the member or element under way begins. */
+  /** Where the current member or element starts. */
   nextAt: number;
 }
 
-/** A container that was entered: what is parsed of it. */
+/** A container that was entered: the parsed part of it. */
 interface Entered {
   readonly level: Level;
   readonly name: string;
   /** An object, or the parts of a list: one that grows would be copied again and again. */
   readonly value: unknown[][] | Record<string, unknown>;
-  /** Where the bytes begin that are not parsed yet. */
+  /** Where the unparsed bytes start. */
   from: number;
   /** A comma precedes these bytes. */
   isOwed: boolean;
@@ -70,7 +70,7 @@ interface Entered {
   names: number;
 }
 
-/** The value of a text; undefined: it is no JSON, or none that {@link parseInSteps} reads. */
+/** The value of a text; undefined: it is not JSON, or not in a form that {@link parseInSteps} reads. */
 export function* parsedInSteps(text: string): Steps<unknown> {
   try {
     if (text.length <= RUN_BYTES || !/^\s*[[{]/.test(text)) return JSON.parse(text);
@@ -84,8 +84,8 @@ export function* parsedInSteps(text: string): Steps<unknown> {
 }
 
 /**
- * Whether a text that has no value seems to have one for others: some read `NaN`, and what {@link parseInSteps} does not. A transcript
- * may begin with a word or a time in brackets.
+ * Whether other readers may find a value in a text that has none here: some read `NaN`, and forms that {@link parseInSteps}
+ * refuses. A transcript may start with a word or a time in brackets.
  */
 export function isUnreadJson(text: string): boolean {
   return /^\s*(?:\{|\[\s*(?:["{[]|(?:null|true|false|-?(?:\d[\d.eE+-]*|NaN|Infinity))\s*,))/.test(text);
@@ -174,12 +174,12 @@ function enter(bytes: Uint8Array, level: Level, name: string): Entered {
 
 /** The name of a member whose value is a container; the text before an element is blank. */
 function nameOf(bytes: Uint8Array, { value }: Entered, { memberAt, at }: Level): string {
-  // null, because digits would go on with a number that is in front of the bracket
+  // null, because digits would continue a number in front of the bracket
   const [name = ""] = Object.keys(parsedRun(value, `${strict.decode(bytes.subarray(memberAt, at))}null`));
   return name;
 }
 
-/** Parses the members or elements up to an offset, which is at least one if one is owed. */
+/** Parses the members or elements up to an offset; at least one if the next must exist. */
 function take(into: Entered, bytes: Uint8Array, to: number, isOwed: boolean): void {
   const { value, from } = into;
   const run = parsedRun(value, strict.decode(bytes.subarray(from, to)));

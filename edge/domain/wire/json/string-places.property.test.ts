@@ -26,7 +26,7 @@ function stringsOf(value: unknown, names: boolean): string[] {
   return Object.entries(value).flatMap(([name, one]) => [...(names ? [name] : []), ...stringsOf(one, names)]);
 }
 
-/** The names of members that are no strings, in the order in which they are written. */
+/** The names of members that are not strings, in the order in which they are written. */
 function otherNames(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => [

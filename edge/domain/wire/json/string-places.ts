@@ -1,8 +1,7 @@
 /**
- * Where the strings of a JSON document stand, with the path of each: a body is examined and changed in the
- * client's own bytes, so that every string is seen whole, a member that occurs twice is seen twice, and everything that
- * is not changed stays as it was. The document is valid JSON already: nothing is checked here. Time is linear in the
- * bytes.
+ * The places of the strings of a JSON document, with the path of each: a body is examined and changed in the client's own
+ * bytes, so that every string is seen whole, a member that occurs twice is seen twice, and everything unchanged keeps its
+ * bytes. The document is valid JSON already: nothing is checked here. Time is linear in the bytes.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import {
@@ -24,8 +23,8 @@ import { BytePieces, type Span } from "../bytes/byte-pieces.ts";
 import { wholeUntil } from "./cut-strings.ts";
 
 /**
- * The names of members, and a number for each element of a list that differs from the numbers of the list's other
- * strings, objects and lists. Of what is deeper than {@link PATH_MAX} steps, the path is that of the place at this depth.
+ * The names of members, and a number for each element of a list that differs from the numbers of the list's other strings,
+ * objects and lists. A place deeper than {@link PATH_MAX} steps has the path of its ancestor at this depth.
  */
 export type JsonPath = readonly (string | number)[];
 
@@ -33,7 +32,7 @@ export type JsonPath = readonly (string | number)[];
 export interface StringPlace<Known> {
   readonly path: JsonPath;
   readonly span: Span;
-  /** True for a number, too: like a name it stands by itself. */
+  /** True for a number, too: like a name it is complete in itself. */
   readonly isName: boolean;
   readonly known: Known;
 }
@@ -66,13 +65,13 @@ const STEP_UNITS = 1024;
 
 const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
-/** What a reader knows of a path. */
+/** A reader's facts about a path. */
 export interface Way<Known> {
   /** Of the document. */
   readonly top: Known;
   /**
-   * Of a path that has one step more: asked once for each name and for each object or list. The strings and numbers of a list share
-   * what is known.
+   * The facts of a path with one more step: computed once for each name and for each object or list. The strings and numbers of
+   * a list share them.
    */
   readonly below: (up: Known, step: string | number) => Known;
 }
@@ -80,10 +79,11 @@ export interface Way<Known> {
 export const UNKNOWN_WAY: Way<null> = { top: null, below: () => null };
 
 /**
- * The string values and names of a document in these pieces, in order, that are `wanted`. `notString` gets the path of
- * every member whose value is no string, and its first byte; `number` the path of numbers: of the first at least, where several
- * follow one another in a list. Numbers for which it is true are found, too. A path given to one of them is only valid during the
- * call. They must not look at all its steps, which would be work for each string: `way` tells once what is known of them.
+ * The string values and names of a document in these pieces, in order, that are `wanted`. `notString` gets the path of every
+ * member whose value is no string, and its first byte; `number` the path of numbers: of the first at least, where several
+ * follow one another in a list. Numbers for which it is true are found, too. A path given to one of them is only valid during
+ * the call. They must not look at all its steps, which would be work for each string: `way` holds the facts of the path,
+ * computed once.
  */
 export function* stringPlaces<Known>(
   pieces: readonly Uint8Array[],
@@ -170,7 +170,7 @@ export function* stringPlaces<Known>(
   return found;
 }
 
-/** The text of a string of a document, or a number as it is written. */
+/** The text of a string of a document, or a number in its written form. */
 export function* stringAt(document: BytePieces, { start, end }: Span, partBytes = PART_BYTES): Steps<string> {
   if (end - start <= partBytes) return parsedString(document.slice(start, end));
   let text = "";
@@ -188,7 +188,7 @@ function nameAt(document: BytePieces, span: Span): string {
   return stringStartAt(document, span, NAME_MAX_BYTES).slice(0, PATH_NAME_MAX);
 }
 
-/** The start of a string's text: what stands in so many bytes from its quote on. */
+/** The start of a string's text: the characters in so many bytes from its quote on. */
 export function stringStartAt(document: BytePieces, { start, end }: Span, bytes: number): string {
   if (end - start <= bytes) return parsedString(document.slice(start, end));
   const cut = decoder.decode(document.slice(start, start + bytes));
@@ -219,7 +219,7 @@ class Cursor {
   #base = 0;
   #partAt = 0;
   #offset = 0;
-  /** A string goes on after a backslash. */
+  /** A string continues after a backslash. */
   #escaped = false;
 
   constructor(pieces: readonly Uint8Array[]) {
@@ -254,7 +254,7 @@ class Cursor {
     this.#offset += 1;
   }
 
-  /** Goes on, from after the quote that opens a string, within one part. True: past the quote that closes it. */
+  /** Continues, from after the quote that opens a string, within one part. True: past the quote that closes it. */
   skippedString(): boolean {
     if (this.peek() === -1) return true;
     if (this.#escaped) this.skip();
@@ -264,7 +264,7 @@ class Cursor {
     return end >= 0;
   }
 
-  /** Goes on past blanks, within one part. True: something else follows. */
+  /** Continues past blanks, within one part. True: something else follows. */
   skippedSpace(): boolean {
     this.peek();
     const part = this.#part;
@@ -274,7 +274,7 @@ class Cursor {
     return at < part.byteLength || this.peek() === -1;
   }
 
-  /** Goes on in a number, within one part. True: something else follows. */
+  /** Continues in a number, within one part. True: something else follows. */
   skippedNumber(): boolean {
     this.peek();
     const part = this.#part;
@@ -284,7 +284,7 @@ class Cursor {
     return at < part.byteLength || this.peek() === -1;
   }
 
-  /** After the first digit of a number: goes past it and the numbers that follow it in a list. */
+  /** After the first digit of a number: skips it and the numbers after it in a list. */
   skipNumbers(): void {
     this.#offset = numbersEnd(this.#part, this.#offset, this.#part.byteLength);
   }

@@ -6,7 +6,7 @@ import { BACKSLASH, QUOTE } from "../../../../shared/wire/ascii.ts";
 import { IN_ESCAPE, stringEnd } from "../../../../shared/wire/json-skip.ts";
 import { NAME_NONE, NAME_START, type NameTable } from "../bytes/name-table.ts";
 
-/** What a string is read for. */
+/** The purpose of reading a string. */
 export const StringUse = { Nothing: 0, Name: 1, Characters: 2 } as const;
 
 const LOWER_U = 0x75;
@@ -72,7 +72,7 @@ export class JsonStringReader {
     for (; at < to && state !== NAME_NONE; at += 1) {
       let unit = bytes[at] ?? 0;
       if (this.#escape !== 0) {
-        // what has an escape of one letter is in no name
+        // a string with a one-letter escape is not a known name
         const isCode = this.#escape > 1 || unit === LOWER_U;
         this.#escaped(unit);
         if (this.#escape !== 0) continue;
@@ -90,7 +90,7 @@ export class JsonStringReader {
 
   #skip(bytes: Uint8Array, from: number, to: number): number {
     if (from === to) return to;
-    // The bytes after a code's first letter are no quotes: it is enough to skip one byte.
+    // The bytes after a code's first letter are not quotes: skipping one byte is enough.
     const end = stringEnd(bytes, this.#escape === 0 ? from : from + 1, to);
     this.#escape = end === IN_ESCAPE ? 1 : 0;
     if (end < 0) return to;

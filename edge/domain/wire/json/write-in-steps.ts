@@ -1,5 +1,5 @@
 /**
- * `JSON.stringify` in steps, of what `JSON.parse` may return: no other request has its turn while the engine writes. A member
+ * `JSON.stringify` in steps, for values that `JSON.parse` may return: no other request runs while the engine writes. A member
  * without a value is left out.
  */
 import type { Steps } from "../../../../shared/steps.ts";

@@ -5,9 +5,9 @@
 
 import type { Steps } from "../../../../shared/steps.ts";
 
-/** What is known of an event without decoding it. */
+/** Facts of an event that are known without decoding it. */
 export interface EventShape {
-  /** Lines that it has, without the blank one at its end. */
+  /** Its lines, without the blank one at its end. */
   readonly lines: number;
   /** One line contains an empty JSON list. */
   readonly emptyList: boolean;
@@ -17,12 +17,12 @@ export interface EventShape {
 export interface ResponseTransform {
   /**
    * Called for every event. False: this transform does not change the event. When no transform is concerned, the event is
-   * neither copied nor decoded; when another one is, `event` gets it all the same and returns it as it is.
+   * neither copied nor decoded; when another one is, `event` still gets it and returns it unchanged.
    */
   concerns(event: EventShape): boolean;
   /**
-   * Returns what is sent in place of an event: the same bytes, others, or none. The event has its blank line unless the
-   * stream ended within it.
+   * Returns the replacement of an event: the same bytes, others, or none. The event has its blank line unless the stream ended
+   * within it.
    */
   event(event: Uint8Array): Steps<Uint8Array>;
 }

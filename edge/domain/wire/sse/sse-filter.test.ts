@@ -9,7 +9,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const withholding = () => [usagePlan().response?.()].filter((transform) => transform !== undefined);
 
-/** What passes of a text that arrives in pieces cut at the given places, and what is left at its end. */
+/** The output for a text that arrives in pieces cut at the given places, and the rest at its end. */
 function sift(text: string, cuts: readonly number[], withholdUsage: boolean): { passed: string[]; rest: string } {
   const bytes = encoder.encode(text);
   const places = [...new Set(cuts.map((cut) => cut % (bytes.byteLength + 1)))].sort((a, b) => a - b);

@@ -10,7 +10,7 @@ import type { EventShape, ResponseTransform } from "./response-transform.ts";
 
 /** Above this an unfinished event is passed on as it comes. */
 const EVENT_MAX_BYTES = 1024 * 1024;
-/** The same for events that have to be seen whole. */
+/** The same for events that must be seen whole. */
 const WHOLE_EVENT_MAX_BYTES = 4 * 1024 * 1024;
 const NOTHING = new Uint8Array(0);
 /** Work for an event in addition to its content, in units: a short one costs more than its bytes. */
@@ -39,8 +39,8 @@ export class SseFilter {
   }
 
   /**
-   * What may be passed on with this chunk: every event that is complete by now, each with its blank line. Throws when an
-   * event never ends and every event has to be seen whole.
+   * The part that may be passed on with this chunk: every complete event, each with its blank line. Throws when an event never
+   * ends and every event must be seen whole.
    */
   push(chunk: Uint8Array): Uint8Array {
     return atOnce(this.pushing(chunk));
@@ -57,7 +57,7 @@ export class SseFilter {
     return concat([passed, this.#take(NOTHING)]);
   }
 
-  /** What is left when the stream ends: an event without its blank line, or nothing. */
+  /** The rest when the stream ends: an event without its blank line, or nothing. */
   finish(): Uint8Array {
     return atOnce(this.finishing());
   }
@@ -69,8 +69,8 @@ export class SseFilter {
   }
 
   /**
-   * Where the last complete event ends in the chunk, and the places of events that concern a transform, counted from the
-   * start of what is held.
+   * Where the last complete event ends in the chunk, and the places of events that concern a transform, counted from the start
+   * of the held bytes.
    */
   #scan(chunk: Uint8Array): { readonly end: number; readonly concerned: readonly Span[] } {
     const concerned: Span[] = [];
@@ -124,7 +124,7 @@ export class SseFilter {
     this.#heldBytes += bytes.byteLength;
   }
 
-  /** What is held, followed by `last`. */
+  /** The held bytes, followed by `last`. */
   #take(last: Uint8Array): Uint8Array {
     if (this.#heldBytes === 0) return last;
     const taken = concat([...this.#held, last]);

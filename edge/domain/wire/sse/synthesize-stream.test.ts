@@ -22,7 +22,7 @@ const completion = (message: object, choice: object = {}) => ({
   usage,
 });
 
-/** The JSON of every event but the last, which has to be `[DONE]`. */
+/** The JSON of every event except the last, which must be `[DONE]`. */
 function eventsOf(text: string | null): Record<string, unknown>[] {
   const data = (text ?? "").split("\n\n").filter((event) => event !== "");
   expect(data.pop()).toBe("data: [DONE]");

@@ -1,7 +1,7 @@
 /**
- * A chat completion that is there as a whole, as the event stream that a streaming client expects
- * (docs/rules/boons.md#synthesised-streams). Structured output writes its checked answer so. An answer that the output
- * guardrails hold is sent as it came, because it is not changed (docs/rules/guardrails.md#actions).
+ * A complete chat completion as the event stream that a streaming client expects (docs/rules/boons.md#synthesised-streams).
+ * Structured output uses it for its checked answer. An answer that the output guardrails hold is sent unchanged
+ * (docs/rules/guardrails.md#actions).
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { concat } from "../bytes/byte-pieces.ts";
@@ -15,10 +15,10 @@ const [BEGIN, END, DONE] = ["data: ", "\n\n", "data: [DONE]\n\n"].map((text) => 
   Uint8Array,
 ];
 
-/** Members of a message that have an event of their own. */
+/** Members of a message that have their own event. */
 const PLACED = new Set(["role", "content", "reasoning_content", "reasoning", "tool_calls", "function_call"]);
 
-/** What the client asked for. */
+/** The client's options. */
 interface StreamOptions {
   /** `stream_options.include_usage`: an event with the usage before the end. */
   readonly includeUsage: boolean;
@@ -46,7 +46,7 @@ export function* synthesizeStream(
   return concat([...parts, DONE]);
 }
 
-/** The entries of `choices` in the events of one choice, in order; none for what is not a choice. */
+/** The entries of `choices` in the events of one choice, in order; none if it is not a choice. */
 function choiceEvents(choice: JsonObject | null, position: number): readonly JsonObject[] {
   const message = jsonObjectOf(choice?.["message"]);
   if (choice === null || message === null) return [];
@@ -75,7 +75,7 @@ function choiceEvents(choice: JsonObject | null, position: number): readonly Jso
   return events;
 }
 
-/** The first delta: the role, what has no event of its own, and an empty content (null when there is none to come). */
+/** The first delta: the role, members without an event of their own, and an empty content (null if none follows). */
 function openingOf(message: JsonObject, said: unknown): JsonObject {
   const rest = Object.entries(message).filter(([name, value]) => !PLACED.has(name) && value != null);
   const content = said === "" && message["content"] !== "" ? null : "";

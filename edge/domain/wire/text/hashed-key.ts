@@ -8,10 +8,10 @@ import type { Steps } from "../../../../shared/steps.ts";
 /** The longest text that the engine hashes, in UTF-16 units. */
 export const HASHED_MAX = 16_383;
 
-/** No well-formed text begins so. */
+/** No well-formed text starts with it. */
 const LONG = "\ud800";
 
-/** A key that of well-formed texts only equal ones have. */
+/** A key that only equal texts share, if they are well-formed. */
 export function* hashedKey(text: string): Steps<string> {
   if (text.length <= HASHED_MAX) return text;
   let digests = "";

@@ -1,6 +1,6 @@
 /**
- * The streams of all turns as one stream (docs/rules/tool-loop.md#streaming). Nothing is read before the client has taken
- * what came before. A client that leaves ends the turn or the tools under way.
+ * The streams of all turns as one stream (docs/rules/tool-loop.md#streaming). Nothing is read before the client has taken the
+ * earlier bytes. A client that leaves ends the turn or the tools under way.
  */
 import { GatewayError } from "../../../../shared/errors.ts";
 import { EventReader } from "../../../../shared/wire/event-reader.ts";
@@ -22,7 +22,7 @@ const ERROR_MAX_BYTES = 64 * 1024;
 
 const encoder = new TextEncoder();
 
-/** The client's stream; `first` is that of the first turn. */
+/** The client's stream; `first` is the stream of the first turn. */
 export function composedStream(
   loop: ToolLoop,
   first: ReadableStream<Uint8Array>,
@@ -68,7 +68,7 @@ export function composedStream(
       }
       if (composer.failed) return;
       usage = sumUsage(usage, loop.believed(composer.turn.usage, turnBytes));
-      // What a turn has kept stays in memory as a part of the next request.
+      // The kept part of a turn stays in memory as a part of the next request.
       const whole = composer.turn.isWhole && memory.grow(2 * composer.turn.characters);
       const finished = composer.turn.turn();
       const decision = await loop.decide(finished, whole);
@@ -95,7 +95,7 @@ export function composedStream(
     }
   }
 
-  /** Reports a later turn that could not be had, or not to its end; unless the client or this answer ended it. */
+  /** Reports a later turn that failed, or broke off, unless the client or this answer ended it. */
   function lost(): void {
     if (isLost || loop.ended || loop.call.request.signal.aborted) return;
     isLost = true;
@@ -104,7 +104,7 @@ export function composedStream(
     report.warn("tool_loop_dispatch_failed");
   }
 
-  /** Passes on what may be passed on of one turn. */
+  /** Passes on the client's part of one turn. */
   async function* turn(composer: StreamComposer, body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     const reader = body.getReader();
     reading.now = reader;
@@ -130,7 +130,7 @@ export function composedStream(
   }
 }
 
-/** The stream of the next turn; null: there is none. Throws ClientGone. */
+/** The stream of the next turn; null if there is none. Throws ClientGone. */
 async function nextBody(loop: ToolLoop): Promise<ReadableStream<Uint8Array> | null> {
   try {
     const next = await loop.nextTurn();

@@ -1,6 +1,6 @@
 /**
- * Work at a tool server within a time of its own, which also ends when the client leaves or the call is interrupted. Nothing
- * is left behind: timer and listeners go with the work.
+ * Work at a tool server with its own time limit, which also ends when the client leaves or the call is interrupted. Nothing is
+ * left behind: timer and listeners go with the work.
  */
 import { ClientGone } from "../../call/client-gone.ts";
 import type { Interruption } from "../../call/interruption.ts";
@@ -8,9 +8,9 @@ import { ToolServerFailure } from "./tool-server-failure.ts";
 
 /** Ends work that takes too long. */
 export interface Deadline {
-  /** Aborts with what the work has to throw: ToolServerFailure `timed out`, or ClientGone. */
+  /** Aborts with the error that the work must throw: ToolServerFailure `timed out`, or ClientGone. */
   readonly signal: AbortSignal;
-  /** The result of work that others wait for too, and that goes on without this waiter. Throws when the deadline ends. */
+  /** The result of work that others wait for too, and that continues without this waiter. Throws when the deadline ends. */
   until<T>(shared: Promise<T>): Promise<T>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The tool servers of a model and their tools (docs/rules/tool-loop.md#discovery). All servers are asked at the same
- * time. One that fails is left out and reported; the others count.
+ * The tool servers of a model and their tools (docs/rules/tool-loop.md#discovery). All servers are queried at the same time.
+ * One that fails is left out and reported; the others count.
  */
 import { issues } from "../../../../shared/alerts.ts";
 import type { McpServerRecord } from "../../../../shared/records.ts";
@@ -11,7 +11,7 @@ import { withDeadline } from "./deadline.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 import { DISCOVERY_WITHIN_MS, ToolServerSession } from "./tool-server-session.ts";
 
-/** Most servers of one model that are asked. */
+/** Most servers of one model that are queried. */
 const SERVERS_MAX = 32;
 
 /** A server with its tools. */

@@ -1,6 +1,6 @@
 /**
- * The answer of a request with a tool loop (docs/rules/tool-loop.md#answers): the first turn's answer goes in, and what
- * the client gets for all turns comes out, as one completion or as one stream.
+ * The answer of a request with a tool loop (docs/rules/tool-loop.md#answers): the first turn's answer goes in, and the client's
+ * answer for all turns comes out, as one completion or as one stream.
  */
 import { GatewayError } from "../../../../shared/errors.ts";
 import { type Completion, finalCompletion, readCompletion } from "../../../domain/tools/completion.ts";

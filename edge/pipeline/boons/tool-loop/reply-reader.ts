@@ -12,8 +12,8 @@ import { ToolServerFailure } from "./tool-server-failure.ts";
 const REPLY_MAX_BYTES = LIMITS.toolReply;
 
 /**
- * The first message that `find` accepts; null: the answer has ended without one. The body is cancelled when no more of it
- * is wanted. Throws ToolServerFailure for an answer that is too large or breaks off.
+ * The first message that `find` accepts; null: the answer ended without one. The body is cancelled when no more of it is
+ * needed. Throws ToolServerFailure for an answer that is too large or breaks off.
  */
 export async function readReply<T>(
   { headers, body }: Response,

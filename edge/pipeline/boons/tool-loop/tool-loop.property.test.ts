@@ -1,5 +1,5 @@
 /**
- * Loops of any length whose client leaves at any moment: each turn that was begun has one row, and nothing stays held
+ * Loops of any length whose client leaves at any moment: each started turn has one row, and nothing stays held
  * (docs/rules/tool-loop.md#usage).
  */
 import fc from "fast-check";
@@ -33,7 +33,7 @@ interface History {
   /** How many tools each turn calls; one turn more answers. */
   readonly turns: readonly number[];
   readonly stream: boolean;
-  /** The client leaves as this call of model or server begins, which then ends with its signal or answers all the same. */
+  /** The client leaves as this call of model or server starts. The call then ends with its signal, or still answers. */
   readonly leavesAt: number | null;
   readonly hangs: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * The turns of one tool loop after the first (docs/rules/tool-loop.md#turns): runs the gateway's calls of a turn, and
- * asks the model again. Every wait ends when the client leaves; whatever is open is closed at the end.
+ * The turns of one tool loop after the first (docs/rules/tool-loop.md#turns): runs the gateway's calls of a turn, and asks the
+ * model again. Every wait ends when the client leaves; everything open is closed at the end.
  */
 import type { BoonsValue } from "../../../../shared/schema/settings/boons.ts";
 import { rootCause } from "../../../../shared/text/root-cause.ts";
@@ -29,7 +29,7 @@ import { ToolServerFailure } from "./tool-server-failure.ts";
 /** Shortest time for one turn: an answer with tools takes long (docs/rules/upstream-calls.md#answers). */
 const TURN_MIN_MS = 120_000;
 
-/** What a loop works on. */
+/** The dependencies of a loop. */
 interface LoopWork {
   readonly call: Call;
   readonly request: Prepared;
@@ -77,7 +77,7 @@ export class ToolLoop {
     return believedReport(report, this.#asked.estimate, bytes);
   }
 
-  /** What follows a turn; `whole`: all of it has been kept. */
+  /** The step after a turn; `whole`: all of it has been kept. */
   async decide(turn: FinishedTurn, whole = true): Promise<TurnDecision> {
     const mayRun = whole && this.#turn <= this.#work.settings.tool_loop_max_turns;
     return await inTurns(this.call, decideTurn(turn, this.owned, { turn: this.#turn, mayRun }));
@@ -96,9 +96,7 @@ export class ToolLoop {
     this.#exchange = [...this.#exchange, ...exchangeOf(turn, toolCalls, results)];
   }
 
-  /**
-   * Asks the model again. The answer's body has to be read to its end or cancelled. Throws what a sub-call throws.
-   */
+  /** Asks the model again. Read the answer's body to its end, or cancel it. Throws what a sub-call throws. */
   async nextTurn(): Promise<Response> {
     const { request, settings } = this.#work;
     const { clock } = this.call.ports;
@@ -119,12 +117,12 @@ export class ToolLoop {
     }
   }
 
-  /** The answer has ended: nothing may be begun any more. */
+  /** The answer has ended: nothing may be started any more. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Ends every wait for a tool, and the sessions at the servers; called at the end of the answer, in whatever way it came. */
+  /** Ends every wait for a tool, and the sessions at the servers; called whenever the answer ends, in any way. */
   close(): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -1,7 +1,7 @@
 /** Why a tool server gave no usable answer. */
 
 interface FailureDetails {
-  /** What the server itself says about it: for the model, never for a log or an alert. */
+  /** The server's own text about it: for the model, never for a log or an alert. */
   readonly message?: string;
   /** The server does not know the session any more. */
   readonly sessionLost?: boolean;

@@ -1,6 +1,6 @@
 /**
- * The gateway as a client of MCP over streamable HTTP, against a server written by hand: what it sends, and what it makes
- * of every kind of answer (docs/rules/tool-loop.md#tool-servers).
+ * The gateway as a client of MCP over streamable HTTP, against a server written by hand: what it sends, and how it reads every
+ * kind of answer (docs/rules/tool-loop.md#tool-servers).
  */
 import { describe, expect, it } from "vitest";
 import { dataEvent } from "../../../../shared/wire/event-reader.ts";
@@ -26,11 +26,11 @@ const reply =
 const events = (text: string): Response => new Response(text, { headers: { "content-type": "text/event-stream" } });
 const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 
-/** The method of a message, `DELETE`, or `answer` for what answers a request of the server. */
+/** The method of a message, `DELETE`, or `answer` for an answer to a request of the server. */
 const nameOf = ({ method, message }: Seen): string =>
   method === "DELETE" ? method : ((message["method"] as string | undefined) ?? "answer");
 
-/** A server of which a test says how it answers single methods. */
+/** A server whose answers to single methods a test sets. */
 class RawServer {
   readonly seen: Seen[] = [];
   readonly world = new TestPipeline();
@@ -78,7 +78,7 @@ class RawServer {
     return tools.map(({ name }) => name);
   }
 
-  /** What was sent, in short. */
+  /** The sent messages, in short. */
   get order(): readonly string[] {
     return this.seen.map(nameOf);
   }

@@ -1,7 +1,7 @@
 /**
- * The gateway as the client of one tool server, for one request (docs/rules/tool-loop.md#tool-servers): MCP over
- * streamable HTTP. A server gets the arguments of a call and its own stored credential, never a header, key or session
- * of a client. Whatever it answers is read within bounds of size and time.
+ * The gateway as the client of one tool server, for one request (docs/rules/tool-loop.md#tool-servers): MCP over streamable
+ * HTTP. A server gets the arguments of a call and its own stored credential, never a header, key or session of a client. All
+ * its answers are read within bounds of size and time.
  */
 import { LIMITS } from "../../../../shared/catalogues/limits.ts";
 import { isUrlAllowed } from "../../../../shared/network/ssrf.ts";
@@ -26,7 +26,7 @@ import { ToolServerFailure } from "./tool-server-failure.ts";
 
 /** Time for everything that precedes the first use of a server: session and list of tools. */
 export const DISCOVERY_WITHIN_MS = LIMITS.toolDiscovery;
-/** Time for what nobody waits for: the end of a session, and answers to what the server asks. */
+/** Time for work that nobody waits for: the end of a session, and answers to the server's requests. */
 const ASIDE_WITHIN_MS = 5_000;
 /** Most requests of a server that are answered while it works on one of ours. */
 const ANSWERS_MAX = 16;
@@ -36,11 +36,11 @@ const TOOLS_MAX = 256;
 /** Longest text of a server's own error. */
 const MESSAGE_MAX_CHARACTERS = 2000;
 
-/** The session as the server has begun it. */
+/** The session as the server has started it. */
 interface Begun {
-  /** The server's id of the session; null: it has none. */
+  /** The server's id of the session; null if it has none. */
   readonly id: string | null;
-  /** What later requests carry besides. */
+  /** Additional headers of later requests. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -109,12 +109,12 @@ export class ToolServerSession {
     await sent.catch(() => undefined);
   }
 
-  /** The reply to one request, in a session. One that the server does not know any more is begun again once. */
+  /** The reply to one request, in a session. A session that the server no longer knows is started again once. */
   async #ask(method: string, params: object, deadline: Deadline): Promise<RpcReply> {
     for (let again = false; ; again = true) {
       this.#begun ??= this.#begin();
       const begun = this.#begun;
-      // A session that could not begin is tried again by the next call.
+      // A session that could not start is retried by the next call.
       begun.catch(() => {
         if (this.#begun === begun) this.#begun = null;
       });
@@ -145,7 +145,7 @@ export class ToolServerSession {
         const notification = encoded(rpcNotification("notifications/initialized"));
         const told = await this.#send("POST", notification, headers, deadline.signal);
         await told.body?.cancel();
-        // Nobody would learn of a session that began too late, and nobody would end it.
+        // Nobody would learn of a session that started too late, and nobody would end it.
         deadline.signal.throwIfAborted();
       } catch (error) {
         this.#call.waitUntil(this.#end({ id, headers }));

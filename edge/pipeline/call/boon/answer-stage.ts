@@ -1,6 +1,6 @@
 /**
- * What happens to the answer of an upstream between its first byte and the client: each stage gets what the one before it
- * returns. Only 2xx answers get here; usage is read below all stages.
+ * What happens to the answer of an upstream between its first byte and the client: each stage gets the result of the one before
+ * it. Only 2xx answers get here; usage is read below all stages.
  */
 import type { Call } from "../context.ts";
 import { BoundedBuffer } from "../memory/bounded-buffer.ts";
@@ -19,7 +19,7 @@ export interface StagedAnswer {
   readonly body: ReadableStream<Uint8Array>;
 }
 
-/** What a stage reports about its work. */
+/** A stage's report about its work. */
 export interface AnswerReport {
   /**
    * A warning that the boon could not do its part: in `x-gateway-boons-warning`, or in the log alone once the stages have
@@ -28,19 +28,19 @@ export interface AnswerReport {
   warn(warning: string): void;
   /** The stream ends with an error that the stage writes or passes on, and that the upstream's answer does not have. */
   broken(): void;
-  /** Runs `free` when the answer has ended, in whatever way. */
+  /** Runs `free` when the answer has ended, in any way. */
   onEnd(free: () => void): void;
 }
 
 /**
- * Returns what goes on in place of the answer. A GatewayError becomes the client's answer, and the request is charged
- * nothing; a body that errors later breaks the answer off.
+ * Returns the replacement of the answer. A GatewayError becomes the client's answer, and the request is charged nothing; a body
+ * that errors later breaks the answer off.
  */
 export type AnswerStage = (answer: StagedAnswer, report: AnswerReport) => Promise<StagedAnswer>;
 
 /**
- * A body that was read: whole, or passed on as it came because it was larger than may be collected, or than there was
- * memory for (`noMemory`).
+ * A body that was read: whole, or passed on unchanged because it was too large to collect, or because memory was short
+ * (`noMemory`).
  */
 type Collected =
   | { readonly kind: "whole"; readonly bytes: Uint8Array<ArrayBuffer> }
@@ -70,7 +70,7 @@ export async function collectAnswer(
     readBytes += value.byteLength;
     buffer.push(value);
     if (buffer.isWhole) continue;
-    // What is passed on counts for as long as the answer lasts, if there is memory to count it in.
+    // A body that is passed on counts for as long as the answer lasts, if there is memory to count it in.
     passed.grow(readBytes);
     return { kind: "too-large", noMemory: readBytes <= maxBytes, body: pushBack(read, reader) };
   }
@@ -86,7 +86,7 @@ export function bodyOfBytes(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-/** What was read, each piece only until it is passed on, and then the rest. */
+/** The read pieces, each only until it is passed on, and then the rest. */
 function pushBack(
   read: readonly Uint8Array[],
   rest: ReadableStreamDefaultReader<Uint8Array>,

@@ -1,6 +1,6 @@
 /**
- * The settings of boons for one request (docs/rules/settings.md#boons): read only when its model has something for which
- * they matter, so that every other request costs nothing.
+ * The settings of boons for one request (docs/rules/settings.md#boons): read only when they matter for its model, so that every
+ * other request costs nothing.
  */
 import type { ModelRecord } from "../../../../shared/records.ts";
 import { boonsValueSchema } from "../../../../shared/schema/settings/boons.ts";
@@ -8,7 +8,7 @@ import type { Call } from "../context.ts";
 import { settingsReader } from "../hot-settings.ts";
 import type { KnownBoons } from "../known.ts";
 
-/** The settings of boons; null when they cannot be read: boons then stay away, and the request goes on. */
+/** The settings of boons; null when they cannot be read: boons are skipped then, and the request continues. */
 export const readBoonSettings = settingsReader("boons", (value) => boonsValueSchema.safeParse(value).data);
 
 /** The settings of boons for a chat completion of this model; null also when no boon can apply. */
@@ -26,8 +26,8 @@ function mayHaveBoons({ route }: Call, model: ModelRecord): boolean {
 }
 
 /**
- * Whether requests of this model get tools of the model's tool servers (docs/rules/tool-loop.md#when): what such a tool
- * answers may be another thing each time.
+ * Whether requests of this model get tools of the model's tool servers (docs/rules/tool-loop.md#when): the answer of such a
+ * tool may differ each time.
  */
 export function hasToolLoop(model: ModelRecord, boons: KnownBoons | null): boolean {
   return boons?.settings.tool_loop_enabled === true && model.supports.function_calling && model.tool_servers.length > 0;

@@ -1,5 +1,5 @@
 /**
- * What a boon is to the pipeline: one change of a chat completion before it goes upstream, and perhaps of its answer
+ * A boon for the pipeline: one change of a chat completion before it goes upstream, and perhaps of its answer
  * (docs/rules/boons.md). run-boons.ts runs them.
  */
 import type { BoonsValue } from "../../../../shared/schema/settings/boons.ts";
@@ -8,13 +8,13 @@ import type { BoonReport, Prepared } from "../known.ts";
 import type { AnswerStage } from "./answer-stage.ts";
 import type { RequestDraft } from "./request-draft.ts";
 
-/** What a boon works on: a request that has a slot and has not been sent. */
+/** The input of a boon: a request that has a slot and has not been sent. */
 export interface BoonWork {
   readonly call: Call;
   readonly request: Prepared;
   readonly settings: BoonsValue;
   readonly draft: RequestDraft;
-  /** What the client has said in `x-gateway-boons` (docs/rules/headers.md#directive). */
+  /** The client's choice in `x-gateway-boons` (docs/rules/headers.md#directive). */
   readonly directive: { readonly lossy: boolean };
   /** Tools that the tool loop adds to the request and the gateway answers itself; a boon before it pushes its own. */
   readonly ownTools: OwnTool[];
@@ -22,7 +22,7 @@ export interface BoonWork {
 
 /** A tool of the gateway, for one request (docs/rules/boons.md#own-tools). */
 export interface OwnTool {
-  /** The entry of `tools` as it goes upstream. Its name is not among the client's tools. */
+  /** The entry of `tools` for the upstream. Its name is not among the client's tools. */
   readonly definition: {
     readonly type: "function";
     readonly function: {
@@ -32,13 +32,13 @@ export interface OwnTool {
     };
   };
   /**
-   * The result of a call, as the text of a tool message; `args` is what the model has sent, parsed, whatever it is. Never
-   * throws: a failure is a text that begins with `error: `.
+   * The result of a call, as the text of a tool message; `args` is the parsed value that the model sent, of any type. Never
+   * throws: a failure is a text that starts with `error: `.
    */
   run(args: unknown): Promise<string>;
 }
 
-/** What a boon has done. */
+/** The result of a boon. */
 export interface BoonEffect {
   /** It has changed the request, or will change the answer. */
   readonly applied: boolean;
@@ -51,8 +51,8 @@ export interface BoonEffect {
 export interface Boon {
   readonly name: "vision" | "compression" | "tool_loop" | "structured_output";
   /**
-   * Changes the draft. Null: it does not apply to this request. May throw: the draft is put back then, and the request
-   * goes on without this boon. ClientGone ends the request.
+   * Changes the draft. Null: it does not apply to this request. May throw: the draft is restored then, and the request
+   * continues without this boon. ClientGone ends the request.
    */
   apply(work: BoonWork): Promise<BoonEffect | null>;
 }

@@ -1,7 +1,7 @@
 /** The directive header `x-gateway-boons` (docs/rules/headers.md#directive). */
 import type { Call } from "../context.ts";
 
-/** What a client has said about the boons of its request; unknown words mean nothing. */
+/** The client's choices about the boons of its request; unknown words mean nothing. */
 interface BoonDirectives {
   /** No boon for this request. */
   readonly off: boolean;

@@ -1,6 +1,6 @@
 /**
- * Whether the tool loop could continue the answer of a request (docs/rules/tool-loop.md#when). Asked by the loop, and by
- * boons before it that need a tool of their own: without a loop nobody would answer its calls.
+ * Whether the tool loop could continue the answer of a request (docs/rules/tool-loop.md#when). Used by the loop, and by boons
+ * before it that need their own tool: without a loop nobody would answer its calls.
  */
 
 import type { Steps } from "../../../../shared/steps.ts";
@@ -14,7 +14,7 @@ import { isDraftMember } from "./request-draft.ts";
 /** Work for a value that is looked at, in units. */
 const VALUE_UNITS = 12;
 
-/** What the loop works with. */
+/** The inputs of the loop. */
 interface LoopableRequest {
   readonly messages: readonly unknown[];
   /** The client's tools; there is room for another one. */

@@ -1,4 +1,4 @@
-/** A draft reads what the client sent, and changes single members. */
+/** A draft reads the client's request, and changes single members. */
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../../shared/steps.ts";
 import { scanTopLevel as scanTopLevelInSteps } from "../../../../shared/wire/json-top-level.ts";

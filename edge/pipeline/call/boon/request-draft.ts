@@ -27,7 +27,7 @@ const DRAFT_MEMBERS = [
 ] as const;
 export type DraftMember = (typeof DRAFT_MEMBERS)[number];
 
-/** A large request: its messages are read whole besides its bytes, within the 128 MB of an isolate. */
+/** A large request: its messages are read whole in addition to its bytes, within the 128 MB of an isolate. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
 /** Does work of any length. Throws ClientGone. */
@@ -74,7 +74,7 @@ export class RequestDraft {
     this.#changed = new Map(this.#changed).set(name, value);
   }
 
-  /** Runs `change`; when it throws, nothing of the draft has changed. */
+  /** Runs `change`; if it throws, the draft is unchanged. */
   async attempt<T>(change: () => Promise<T>): Promise<T> {
     const before = this.#changed;
     try {

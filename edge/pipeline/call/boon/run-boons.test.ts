@@ -1,4 +1,4 @@
-/** What boons have in common: their order, their failures, and what a request without boons does not pay for. */
+/** Common behaviour of boons: their order, their failures, and work that a request without boons is spared. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { BoonWorld, says } from "../../../../test/harness/edge/pipeline/boon-world.ts";
 import { IdentityTransform } from "../../../../test/harness/edge/pipeline/identity-transform.ts";

@@ -1,6 +1,6 @@
 /**
- * Runs the boons of a request that has a slot, in their order, before it goes upstream (docs/rules/boons.md#order). Every
- * boon fails open: without it the request goes on as it was.
+ * Runs the boons of a request that has a slot, in their order, before it goes upstream (docs/rules/boons.md#order). Every boon
+ * fails open: without it the request continues unchanged.
  */
 import { rootCause } from "../../../../shared/text/root-cause.ts";
 import { writtenEdits } from "../../../domain/upstream/request-body.ts";
@@ -13,7 +13,7 @@ import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
 import { directivesOf } from "./directives.ts";
 import { RequestDraft } from "./request-draft.ts";
 
-/** A request as it goes upstream, and what happens to its answer. */
+/** A request for the upstream, and the stages of its answer. */
 interface Boosted<K extends Prepared> {
   readonly request: K;
   readonly stages: readonly AnswerStage[];
@@ -44,10 +44,10 @@ export async function runBoons<K extends Prepared>(
   return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
 }
 
-/** What a boon that has failed did. */
+/** The result of a failed boon. */
 const FAILED: BoonEffect = { applied: false, warnings: [], answer: null };
 
-/** Null: the boon does not apply, which is no run. */
+/** Null: the boon does not apply, which does not count as a run. */
 async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
   const { boonRuns } = work.call;
   const { clock } = work.call.ports;
@@ -69,7 +69,7 @@ async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
   }
 }
 
-/** A stage of which it is known when it fails: it warns, throws, or answers with an error. */
+/** A stage whose failures are recorded: it warns, throws, or answers with an error. */
 function watched(call: Call, name: Boon["name"], stage: AnswerStage): AnswerStage {
   const { boonRuns } = call;
   return async (answer, report) => {

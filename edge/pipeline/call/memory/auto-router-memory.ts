@@ -1,6 +1,6 @@
 /**
- * What an isolate remembers for the auto router (docs/rules/auto-router.md): the registered models, how busy they are,
- * what the classifier has answered, and whether it fails.
+ * An isolate's memory for the auto router (docs/rules/auto-router.md): the registered models, how busy they are, the
+ * classifier's answers, and whether it fails.
  */
 import type { ModelRecord } from "../../../../shared/records.ts";
 import { VerdictCache } from "../../../domain/request/model-choice/verdict-cache.ts";
@@ -29,7 +29,7 @@ export class AutoRouterMemory {
   /** By cell. */
   readonly #loads = new Map<string, RefreshedValue<LoadReport>>();
 
-  /** The registered models; `anew`: as the store has them now. Throws 503 `key_store_unavailable`. */
+  /** The registered models; `anew`: read from the store now. Throws 503 `key_store_unavailable`. */
   async models(ports: Pick<Ports, "clock" | "directory">, anew: boolean): Promise<readonly ModelRecord[]> {
     const read = async () => await ports.directory.models();
     const nowMs = ports.clock();

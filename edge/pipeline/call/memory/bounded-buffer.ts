@@ -10,7 +10,7 @@ export class BoundedBuffer {
   #chunks: Uint8Array<ArrayBuffer>[] | null = [];
   #bytes = 0;
 
-  /** `reservation` counts what is kept; {@link close} closes it. */
+  /** `reservation` counts the kept bytes; {@link close} closes it. */
   constructor(maxBytes: number, reservation: MemoryReservation) {
     this.#maxBytes = maxBytes;
     this.#reservation = reservation;
@@ -42,7 +42,7 @@ export class BoundedBuffer {
     return body;
   }
 
-  /** Drops what is kept. */
+  /** Drops the kept bytes. */
   close(): void {
     this.#chunks = null;
     this.#reservation.close();

@@ -1,20 +1,19 @@
 /**
- * Memory for the answers that an isolate has to hold whole: to store them, to forward them in one piece, or to examine
- * them before the client gets them. An isolate has 128 MB for everything. No answer waits for memory: an answer that
- * does not fit is not held, and the step that wanted to hold it decides what happens instead
- * (docs/rules/streams.md#buffered-answers).
+ * Memory for the answers that an isolate must hold whole: to store them, to forward them in one piece, or to examine them
+ * before the client gets them. An isolate has 128 MB for everything. No answer waits for memory: an answer that does not fit is
+ * not held, and the step that wanted to hold it decides what happens instead (docs/rules/streams.md#buffered-answers).
  */
 import { LIMITS } from "../../../../shared/catalogues/limits.ts";
 
 /** Memory for all answers that an isolate holds before they go to a client, in bytes. */
 export const ANSWER_MEMORY_BYTES = LIMITS.answerMemory;
 /**
- * Memory for answers that are held for the response cache, in bytes, in addition; what they do not need is used for the
- * most recent entries.
+ * Additional memory for answers that are held for the response cache, in bytes; the unused part is used for the most recent
+ * entries.
  */
 export const CACHE_MEMORY_BYTES = LIMITS.cacheMemory;
 
-/** The memory of one answer. The step that opens it closes it, whatever happens to the answer. */
+/** The memory of one answer. The step that opens it must close it, even if the answer fails. */
 export interface MemoryReservation {
   /** Reserves this many more bytes; false, and nothing reserved, when they do not fit. */
   grow(bytes: number): boolean;
@@ -29,10 +28,7 @@ export class MemoryBudget {
   /** The reserved bytes that can be given up. */
   #spareBytes = 0;
 
-  /**
-   * `giveUp` is called, repeatedly if necessary, to close a reservation that was opened as `spare`; false: there is
-   * none.
-   */
+  /** `giveUp` is called, repeatedly if necessary, to close a reservation that was opened as `spare`; false if there is none. */
   constructor(totalBytes: number, giveUp: () => boolean = () => false) {
     this.#totalBytes = totalBytes;
     this.#giveUp = giveUp;

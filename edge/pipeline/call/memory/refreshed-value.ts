@@ -1,13 +1,13 @@
 /**
- * A value that is read again when it is used and no longer fresh. Requests share the value and never a read in progress:
- * the platform may cut off the request that began one. While one request reads, the others use the value that is known.
+ * A value that is read again when it is used and no longer fresh. Requests share the value and never a read in progress: the
+ * platform may cut off the request that started one. While one request reads, the others use the value that is known.
  */
 
 /** A read that has not ended after this long is taken to be cut off, ms. */
 const READ_MAX_MS = 1000;
 
 interface RefreshTerms {
-  /** So long after its read began a value is used without reading again, ms. */
+  /** For this long after its read started, a value is used without reading again, ms. */
   readonly freshMs: number;
   /** So long a value is used while another request reads, or when reading fails, ms. */
   readonly keptMs: number;
@@ -38,7 +38,7 @@ export class RefreshedValue<T> {
     }
   }
 
-  /** Reads the value now, whatever is known. Throws what `read` throws. */
+  /** Reads the value now, even if a value is known. Throws what `read` throws. */
   async readAgain(nowMs: number, read: () => Promise<T>): Promise<T> {
     this.#readingSinceMs = nowMs;
     try {

@@ -1,8 +1,8 @@
 /**
- * Memory for the request bodies that an isolate has to hold: JSON documents, and forms until they are sent. An isolate
- * has 128 MB for everything, so bodies that do not fit wait, and back-pressure holds their clients back;
+ * Memory for the request bodies that an isolate must hold: JSON documents, and forms until they are sent. An isolate has 128 MB
+ * for everything, so bodies that do not fit wait, and back-pressure holds their clients back;
  * edge/domain/request/body-memory-shares.ts decides which body is next. The memory of a body is freed when the body is
- * released, and at the latest when its client leaves.
+ * released, at the latest when its client leaves.
  */
 import { LIMITS } from "../../../../shared/catalogues/limits.ts";
 import {
@@ -17,14 +17,14 @@ import type { Interruption } from "../interruption.ts";
 /** A body up to this size needs no reservation. */
 export const UNRESERVED_MAX_BYTES = LIMITS.smallBody;
 const BOUNDS: BodyMemoryBounds = { totalBytes: LIMITS.bodyMemory, tenantBytes: LIMITS.tenantBodyMemory };
-/** Those of lines of batches, and of their answers. */
+/** Bodies of batch lines, and their answers. */
 export const LINES: BodyMemoryBounds = {
   totalBytes: LIMITS.lineMemory,
   tenantBytes: LIMITS.tenantLineMemory,
   leavesFree: true,
 };
 
-/** The call whose body may have to wait. */
+/** The call whose body may need to wait. */
 interface Waiting {
   readonly request: { readonly signal: AbortSignal };
   readonly interruption: Interruption;
@@ -33,7 +33,7 @@ interface Waiting {
 export class RequestBodyMemory {
   readonly #shares: BodyMemoryShares;
   readonly #clock: Clock;
-  /** Functions that let waiting bodies go on. */
+  /** Functions that let waiting bodies continue. */
   readonly #turns = new Map<HeldBody, () => void>();
 
   constructor(clock: Clock, bounds = BOUNDS) {
@@ -83,8 +83,8 @@ export class RequestBodyMemory {
     const callOff = interruption.listen(leave);
     this.#turns.set(body, () => turn.resolve(true));
     client.addEventListener("abort", leave, { once: true });
-    // The body that is waited for may stall without an event. A timer of its own also shows the runtime that this
-    // request waits.
+    // The body that this one waits for may stall without an event. A separate timer also shows the runtime that this request
+    // waits.
     let timer = setTimeout(() => look(), PACE_MS);
     const look = (): void => {
       timer = setTimeout(() => look(), PACE_MS);
@@ -116,7 +116,7 @@ export interface BodyReservation {
   reserve(bytes: number, isForValues?: boolean): Promise<boolean>;
   /** Reports that nothing more will come. */
   complete(): void;
-  /** Frees what is reserved for values but for so many bytes. */
+  /** Frees the memory reserved for values, except for so many bytes. */
   keepValues(bytes: number): void;
   /** Frees everything that is reserved; calls after the first do nothing. */
   release(): void;

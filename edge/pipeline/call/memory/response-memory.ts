@@ -1,6 +1,7 @@
 /**
  * Memory of an isolate for the WebSockets of Responses: for requests, and for responses that are kept to continue them
- * (docs/rules/realtime.md#responses-over-a-websocket). Each tenant has a share. What is kept goes when a request needs its memory.
+ * (docs/rules/realtime.md#responses-over-a-websocket). Each tenant has a share. Kept responses are dropped when a request needs
+ * their memory.
  */
 import { LIMITS } from "../../../../shared/catalogues/limits.ts";
 import { MemoryBudget } from "./memory-budget.ts";
@@ -12,18 +13,18 @@ interface Kept {
 
 /** Memory of a request, as it waits and runs. */
 export interface RequestMemory {
-  /** Reserves what is missing to so many bytes in all; false: that does not fit. */
+  /** Reserves the missing bytes up to this total; false: they do not fit. */
   cover(totalBytes: number): boolean;
   /** Frees all of it. */
   close(): void;
 }
 
-/** What the connections of a tenant have together. */
+/** The common memory of a tenant's connections. */
 export class ResponseShare {
   readonly #all: MemoryBudget;
   readonly #leave: () => void;
   readonly #own = new MemoryBudget(LIMITS.tenantResponsesMemory, () => this.giveUp());
-  /** By what frees it, the oldest first. */
+  /** By the function that frees it, the oldest first. */
   readonly #kept = new Map<() => void, Kept>();
   /** Bytes that the client of each connection has not read, as its own request saw it: no other one may read a socket. */
   readonly #unread = new Map<WebSocket, number>();
@@ -59,7 +60,7 @@ export class ResponseShare {
     this.#leaveIfUnused();
   }
 
-  /** Memory for a request. A small one needs that of its tenant only, so that the large ones of others refuse none. */
+  /** Memory for a request. A small one needs only its tenant's share, so large requests of other tenants refuse none. */
   open(): RequestMemory {
     const [own, all] = [this.#own.open(), this.#all.open()];
     let [ofOwn, ofAll] = [0, 0];
@@ -81,7 +82,9 @@ export class ResponseShare {
     };
   }
 
-  /** Memory for what is kept: what it returns frees it; null: it does not fit. `forget` is called when others need it. */
+  /**
+   * Memory for a kept response: the returned function frees it; null: it does not fit. `forget` is called when others need it.
+   */
   keep(bytes: number, forget: () => void): (() => void) | null {
     const parts = [this.#own.open(true), this.#all.open(true)];
     const free = (): void => {
@@ -122,7 +125,7 @@ export class ResponseMemory {
     return this.#all.usedBytes;
   }
 
-  /** The share of a tenant's connection; null: the tenant has too many. Its socket is removed from it at its end. */
+  /** The share of a tenant's connection; null: the tenant has too many. Its socket is removed from it when it ends. */
   join(tenantId: string, socket: WebSocket): ResponseShare | null {
     const share: ResponseShare =
       this.#shares.get(tenantId) ??

@@ -8,7 +8,7 @@ const tenant = (rev: number): RevItem => ({ kind: "tenant", id: "t", rev });
 
 let world: TestPipeline;
 let callers: RunningCallers;
-/** What the Cell was asked. */
+/** The questions to the Cell. */
 let asked: (readonly RevItem[])[];
 let answer: TestPipeline["stale"];
 

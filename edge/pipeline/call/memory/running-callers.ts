@@ -7,7 +7,7 @@ import type { Ports } from "../../../ports.ts";
 
 /** Less than two looks of a call (watch-caller.ts), so that every second one asks. */
 const ASK_EVERY_MS = 1_500;
-/** A call that gets no answer leaves the question to others for so long: a platform limits the calls of a request. */
+/** A call that gets no answer leaves the question to others for this long: a platform limits the calls of a request. */
 const REST_MS = 10_000;
 
 /** The records by which a running call was served. */
@@ -15,7 +15,7 @@ interface RunningCaller {
   revs: readonly RevItem[];
   /** The Cell knows a newer one. */
   isOld: boolean;
-  /** When it last asked in vain, epoch ms. */
+  /** When it last asked without success, epoch ms. */
   failedMs: number;
 }
 
@@ -31,7 +31,7 @@ export class RunningCallers {
     this.#running.delete(caller);
   }
 
-  /** Asks the Cell what has changed, unless a call has asked a moment ago. Never rejects: while the Cell is away nothing is known. */
+  /** Asks the Cell for changes, unless a call has just asked. Never rejects: while the Cell is unavailable nothing is known. */
   async ask(
     asking: RunningCaller,
     { clock, directory, admission }: Pick<Ports, "clock" | "directory" | "admission">,

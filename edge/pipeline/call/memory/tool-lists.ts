@@ -1,7 +1,7 @@
 /**
- * The tools of tool servers, in the isolate's memory (docs/rules/tool-loop.md#discovery). A server that was changed is
- * another one: its revision is part of its key. A server that has failed is left alone for a short time, so that not
- * every request waits for it.
+ * The tools of tool servers, in the isolate's memory (docs/rules/tool-loop.md#discovery). A changed server counts as another
+ * one: its revision is part of its key. A server that has failed is not called for a short time, so that not every request
+ * waits for it.
  */
 import type { McpServerRecord } from "../../../../shared/records.ts";
 import type { OfferedTool } from "../../../domain/tools/tool-list.ts";

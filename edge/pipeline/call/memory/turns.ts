@@ -4,14 +4,14 @@
 const TURN_UNITS = 32 * 1024;
 const TURN_UNITS_MIN = 1024;
 /**
- * Work of more units is long. What it has made lives until it ends, and whenever the runtime collects garbage it stops for the longer,
- * the more objects live: so of one tenant's long works only the first has turns.
+ * Work of more units is long. Its results stay in memory until it ends, and garbage collection pauses the runtime longer the
+ * more objects live. So of one tenant's long works only the first has turns.
  */
 const LONG_UNITS = 1024 * 1024;
 /** How long a work waits for each that is before it, and at most, ms. */
 const WAIT_MS = 10;
 const WAIT_MAX_MS = 1_000;
-/** A call that has had no turn for so long has ended without notice. */
+/** A call that has had no turn for this long has ended without notice. */
 const FORGOTTEN_AFTER_MS = 3_000;
 
 interface Work {
@@ -32,7 +32,7 @@ export class Turns {
     this.#tenants.set(request, tenant);
   }
 
-  /** How long a turn of this work may be, in units: whoever waits for the turns of all waits about as long as for one. */
+  /** How long a turn of this work may be, in units: waiting for the turns of all takes about as long as waiting for one. */
   unitsOf(work: object): number {
     let sharing = 1;
     for (const [other, { waits }] of this.#works) if (other !== work && !waits) sharing += 1;

@@ -1,4 +1,7 @@
-/** Memory for answers of what a stage has written of one, until it is passed on (docs/rules/streams.md#buffered-answers). */
+/**
+ * Counts the rewritten part of an answer in the memory for answers, until it is passed on
+ * (docs/rules/streams.md#buffered-answers).
+ */
 import type { GatewayError } from "../../../../shared/errors.ts";
 import type { MemoryBudget, MemoryReservation } from "./memory-budget.ts";
 
@@ -7,7 +10,7 @@ export class WrittenMemory {
   readonly #noMemory: () => GatewayError;
   #held: MemoryReservation;
 
-  /** `noMemory`: the error when what is written does not fit. */
+  /** `noMemory`: the error when the written part does not fit. */
   constructor(budget: MemoryBudget, noMemory: () => GatewayError) {
     this.#budget = budget;
     this.#noMemory = noMemory;

@@ -1,4 +1,4 @@
-/** One wide line of the log for each call, whatever its outcome. */
+/** One wide line of the log for each call, for every outcome. */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../../shared/errors.ts";
 import { NIL_UUID } from "../../../../shared/usage/usage-row.ts";

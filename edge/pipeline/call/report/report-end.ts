@@ -1,8 +1,7 @@
 /**
- * The end of a call as operators see it: one wide line of the log for each call, whatever its outcome, and its spans.
- * Written once, by the step that ends the call first, from what was known then (style "one wide event per request"). It
- * never holds a prompt, an answer, a credential, a path or a query; of the client's own texts it holds only those that
- * the row has, and the name of a model that is not registered.
+ * The end of a call as operators see it: one wide line of the log for each call, for every outcome, and its spans. Written
+ * once, by the step that ends the call first, from the facts known then. It never holds a prompt, an answer, a credential, a
+ * path or a query; of the client's own texts it holds only those of the row, and the name of an unregistered model.
  */
 import { GatewayError } from "../../../../shared/errors.ts";
 import { rootCause } from "../../../../shared/text/root-cause.ts";
@@ -15,7 +14,7 @@ import { type Call, MODEL_TEXT_MAX } from "../context.ts";
 import type { Known } from "../known.ts";
 import { isTraced, sendSpans } from "./spans.ts";
 
-/** What the log reports of an end besides its row. */
+/** The facts of an end that the log reports besides its row. */
 export interface EndDetails {
   /** The error that the call failed with, as it was thrown; absent when it did not fail. */
   readonly failure?: unknown;

@@ -9,7 +9,7 @@ import { GatewayError } from "../../../../shared/errors.ts";
 import type { ModelRecord } from "../../../../shared/records.ts";
 import type { Call } from "../context.ts";
 
-/** What was tried for a request before it was given up. */
+/** The attempts for a request before it was given up. */
 interface Effort {
   readonly attempts: number;
   readonly endpoints: number;

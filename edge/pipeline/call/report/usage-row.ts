@@ -1,6 +1,6 @@
 /**
- * The usage row of a call at any point of its way (docs/rules/settlement-and-rows.md#rows): what is known so far, and
- * zero values for the rest.
+ * The usage row of a call at any point of its way (docs/rules/settlement-and-rows.md#rows): the facts known so far, and zero
+ * values for the rest.
  */
 import { GatewayError } from "../../../../shared/errors.ts";
 import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../../../shared/usage/usage-row.ts";
@@ -20,7 +20,7 @@ interface UsageRowEnd {
   readonly failure?: unknown;
 }
 
-/** The row of a call that ends now, from what is known of it. */
+/** The row of a call that ends now, from the known facts. */
 export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow {
   const { principal, session, estimate, model, asked, upstream } = known;
   const billed = end.billed ?? NOTHING_BILLED;

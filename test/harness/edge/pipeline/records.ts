@@ -36,6 +36,7 @@ export function tenantOf(changes: Partial<ResolvedTenant> = {}): ResolvedTenant 
     guardrails_policy: null,
     compression_policy: null,
     tracing_enabled: false,
+    capture_until_ms: null,
     synthetic: false,
     rev: 1,
     group_rev: 1,

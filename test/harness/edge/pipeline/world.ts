@@ -53,6 +53,7 @@ import type {
   ResolvedKey,
   SettingsRecord,
 } from "../../../../shared/records.ts";
+import type { Capture } from "../../../../shared/schema/capture.ts";
 import type { RenewKeyHash } from "../../../../shared/schema/key-hash.ts";
 import { TenantCalls } from "../../../../shared/tenant-calls.ts";
 import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
@@ -128,6 +129,7 @@ export class TestPipeline {
   takesOver: (owed: BilledTokens) => BilledTokens = (owed) => owed;
   readonly originals = new TestOriginals();
   readonly lineAnswers = new Map<string, LineAnswer>();
+  readonly captures: Capture[] = [];
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
   readonly settings = new Map<HotSetting, SettingsRecord>();
@@ -168,6 +170,7 @@ export class TestPipeline {
     lineAnswerMemory: new RequestBodyMemory(() => this.nowMs, LINES),
     keptLineMemory: new MemoryBudget(LIMITS.lineMemory),
     fileCalls: new TenantCalls({ inAll: LIMITS.fileCalls, ofTenant: LIMITS.tenantFileCalls }),
+    captures: new TenantCalls({ inAll: LIMITS.captureCalls, ofTenant: LIMITS.tenantCaptureCalls }),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
     responseMemory: new ResponseMemory(),
@@ -305,6 +308,7 @@ export class TestPipeline {
         keep: async (id, answer) => void this.lineAnswers.set(id, answer),
         load: async (id) => this.lineAnswers.get(id) ?? null,
       },
+      captures: { keep: async (capture) => this.captures.push(capture) > 0 },
       compressor: {
         enabled: this.compressor !== null,
         score: async (segments, query) => (await this.compressor?.(segments, query)) ?? null,

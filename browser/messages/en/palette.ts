@@ -1,0 +1,20 @@
+/** What the search finds besides pages: what people want to do, in the words that they type. */
+export const paletteTexts = {
+  note: "Action",
+  budgets: "Budgets: what is left, and when they run out",
+  tenantLimits: "Limits and budgets of a tenant",
+  limits: "Limits and budgets",
+  slots: "Limits and weights of the fair share",
+  maintenance: "Maintenance of a model",
+  endpoint: "Add an endpoint to a model",
+  prices: "Price list",
+  invite: "Invite a person",
+  groups: "Groups of a sign-in provider (SSO)",
+  key: "Create a key",
+  mute: "Mute or acknowledge an alert",
+  channels: "Alert channels: mail, webhooks",
+  statement: "Monthly statement",
+  backup: "Backup and restore",
+  retention: "Retention of usage rows",
+  batch: "Create a batch",
+} as const;

@@ -1,0 +1,59 @@
+import { useState } from "react";
+import type { Records } from "../../data/api.ts";
+import { callAsTenant } from "../../data/relay.ts";
+import { complain } from "../../forms/record/use-announced-write.ts";
+import { batchesTexts } from "../../messages/en/batches.ts";
+import { texts } from "../../messages/texts.ts";
+import { Button } from "../../ui/button.tsx";
+import { storeFile } from "../../ui/store-file.ts";
+import classes from "./batches.module.css";
+
+const text = texts("batches", batchesTexts);
+
+/** What a batch came to: its files, or why its input was refused. */
+export function BatchResults({ batch }: { readonly batch: Records["Batch"] }) {
+  const [fault] = batch.errors;
+  const why =
+    fault === undefined || fault.line === null
+      ? fault?.message
+      : text("atLine", { line: fault.line, message: fault.message });
+  return (
+    <div className={classes["results"]}>
+      {why !== undefined && (
+        <span className={classes["fault"]} title={why}>
+          {why}
+        </span>
+      )}
+      <ResultFile batch={batch} fileId={batch.output_file_id} kind="output" />
+      <ResultFile batch={batch} fileId={batch.error_file_id} kind="errors" />
+    </div>
+  );
+}
+
+interface ResultFileProps {
+  readonly batch: Records["Batch"];
+  readonly fileId: string | null;
+  readonly kind: "output" | "errors";
+}
+
+/** Contents are for those who may call as the tenant (docs/rules/console.md#relay). */
+function ResultFile({ batch: { batch_id, tenant_id }, fileId, kind }: ResultFileProps) {
+  const [isBusy, setBusy] = useState(false);
+  const store = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const response = await callAsTenant(tenant_id, `/files/${fileId}/content`);
+      storeFile(`${batch_id}-${kind}.jsonl`, await response.blob());
+    } catch (error) {
+      complain(text("downloadFailed"), error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  if (fileId === null) return null;
+  return (
+    <Button writes isBusy={isBusy} onClick={() => void store()}>
+      {text(kind)}
+    </Button>
+  );
+}

@@ -1,0 +1,26 @@
+/** The search finds what people want to do by the words that they type, and only what they may do. */
+import { expect, it } from "vitest";
+import { paletteTexts } from "../messages/en/palette.ts";
+import { texts } from "../messages/texts.ts";
+import { actionsOf } from "./actions.ts";
+
+const found = (typed: string, role: "admin" | "user" = "admin", isReadOnly = false): readonly string[] =>
+  actionsOf({ role, isReadOnly }, typed, texts("palette", paletteTexts)).map(({ to }) => to);
+
+it.each([
+  ["budget", ["/reports", "/tenants"]],
+  ["Maintenance", ["/models"]],
+  ["limits", ["/tenants", "/fairshare"]],
+  ["invite", ["/users"]],
+])("%j leads an admin to %j", (typed, pages) => {
+  expect(found(typed)).toEqual(pages);
+});
+
+it("leads nobody to what the role cannot do, and to nothing before anything is typed", () => {
+  expect({
+    user: found("limits", "user"),
+    othersPages: found("invite", "user"),
+    viewer: found("batch", "user", true),
+    untyped: found(""),
+  }).toEqual({ user: ["/portal/limits"], othersPages: [], viewer: [], untyped: [] });
+});
