@@ -1,14 +1,16 @@
 /**
  * Who the audit log names for a change, and from where: the values of the headers `x-gateway-audit-actor` and
  * `x-gateway-audit-address` (docs/rules/management-api.md#token-and-actor). A header is bytes; most clients send text in UTF-8, which arrives here as
- * Latin-1.
+ * Latin-1. `x-gateway-audit-person` says who that is: a name can be another person's later.
  */
 import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
+import { storedId } from "../../shared/schema/common.ts";
 import { fieldError } from "../kernel/parse.ts";
 
 const HEADER = "x-gateway-audit-actor";
 const ADDRESS_HEADER = "x-gateway-audit-address";
+const PERSON_HEADER = "x-gateway-audit-person";
 const DEFAULT = "admin";
 const CHARACTERS_MAX = 256;
 
@@ -34,6 +36,14 @@ export function auditAddressOf(header: string | undefined): string | null {
   const address = header.trim();
   if (isIP(address) === 0) throw fieldError(ADDRESS_HEADER, "must be an IP address");
   return address;
+}
+
+/** The id of the person for whom a server such as the console's has sent the request; null: for no person. Throws 400. */
+export function auditPersonOf(header: string | undefined): string | null {
+  if (header === undefined) return null;
+  const id = storedId.safeParse(header);
+  if (!id.success) throw fieldError(PERSON_HEADER, "must be a UUID");
+  return id.data;
 }
 
 function decoded(header: string): string {

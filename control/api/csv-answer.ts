@@ -1,7 +1,8 @@
 /**
  * Answers a read as CSV (docs/rules/management-api.md#csv): a line with the names of the columns, then the rows page by page
- * as the caller takes them, so that an answer of any length needs the memory of a page. A failure before the first line is
- * an error like that of every route; a later one breaks the answer off.
+ * as the caller takes them, so that an answer of any length needs the memory of a page. A page is read when it is asked for, never
+ * ahead; a caller who leaves waits for the end of that read. A failure before the first line is an error like that of every route; a
+ * later one breaks the answer off.
  */
 import type { Context } from "hono";
 import { accepts } from "hono/accepts";
@@ -62,19 +63,18 @@ export async function csvAnswer(
 ): Promise<Response> {
   const encoder = new TextEncoder();
   const reading = pages[Symbol.asyncIterator]();
-  let page = await reading.next();
-  let head = csvLine(columns);
+  const first = await reading.next();
+  let piece: string | null = csvLine(columns) + (first.done === true ? "" : csvLines(columns, first.value));
   const body = new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        if (page.done === true && head === "") {
-          controller.close();
-          return;
+        if (piece === null) {
+          const page = await reading.next();
+          if (page.done === true) return controller.close();
+          piece = csvLines(columns, page.value);
         }
-        const rows = page.done === true ? [] : page.value;
-        controller.enqueue(encoder.encode(head + csvLines(columns, rows)));
-        head = "";
-        if (page.done !== true) page = await reading.next();
+        controller.enqueue(encoder.encode(piece));
+        piece = null;
       },
       cancel: async () => {
         await reading.return?.();

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
 import { userCredential } from "./guard.ts";
@@ -261,6 +262,26 @@ describe("an idempotency key", () => {
     const callers = [ann, { ...ann, ...user }, { "x-gateway-audit-actor": "bob@example.org", ...user }];
     const secrets = new Set([...(await Promise.all(callers.map(secretFor))), await secretFor({ ...ann, ...user })]);
     expect(secrets.size).toBe(callers.length);
+  });
+
+  it("is that of the person for whom a server asks, whatever the name", async () => {
+    const { id } = await json(await control.request("POST", "/api/v1/tenants", { name: name() }));
+    const answerFor = async (actor: string, person: string) => {
+      const caller = { "x-gateway-audit-actor": actor, "x-gateway-audit-person": person };
+      const headers = { "idempotency-key": "create-1", ...caller };
+      return await control.request("POST", `/api/v1/tenants/${String(id)}/keys`, { name: "k" }, headers);
+    };
+    const secretFor = async (actor: string, person: string) => (await json(await answerFor(actor, person)))["secret"];
+    const [ann, another] = [randomUUID(), randomUUID()];
+    const first = await secretFor("ann@example.org", ann);
+    const renamed = await secretFor("ann.b@example.org", ann.toUpperCase());
+    const others = await secretFor("ann@example.org", another);
+    expect({ renamed: renamed === first, others: others === first }).toEqual({ renamed: true, others: false });
+    const refused = await answerFor("ann@example.org", "ann");
+    expect({ status: refused.status, body: await json(refused) }).toMatchObject({
+      status: 400,
+      body: { error: { param: "x-gateway-audit-person" } },
+    });
   });
 
   it("is free again after a failed first call, and bounded in length", async () => {

@@ -17,13 +17,12 @@ export function passedOn(
   { begin, onEnd, onOver }: Passing,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
+  let reading: Promise<unknown> = Promise.resolve();
   const next = async (): ReturnType<typeof reader.read> => {
     const end = await begin?.();
-    try {
-      return await reader.read();
-    } finally {
-      end?.();
-    }
+    const piece = reader.read();
+    reading = piece;
+    return await piece.finally(end);
   };
   return new ReadableStream<Uint8Array>(
     {
@@ -43,6 +42,8 @@ export function passedOn(
       },
       cancel: async (reason) => {
         onOver();
+        // A cancelled read is over at once, but what makes the piece may go on.
+        if (begin !== undefined) await reading.catch(() => undefined);
         await reader.cancel(reason);
       },
     },

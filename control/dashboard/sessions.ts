@@ -8,6 +8,7 @@ import type { Database } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import { sessions, type UserRow, users, userTenants } from "../db/schema/users.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { FreshReads } from "../kernel/fresh-reads.ts";
 import { type ConsolePerson, personFrom, type TenantGrant } from "../users/person.ts";
 
 /** How long a session lasts, in seconds. */
@@ -26,6 +27,7 @@ interface SessionsOptions {
 
 export class Sessions {
   readonly #options: SessionsOptions;
+  readonly #lookups = new FreshReads<ConsolePerson | null>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -47,9 +49,13 @@ export class Sessions {
 
   /** The person as the rows say now; null: there is no such session any more. */
   async personOf(token: string): Promise<ConsolePerson | null> {
+    const hash = hashOf(token);
+    return await this.#lookups.get(hash, async () => await this.#personNow(hash));
+  }
+
+  async #personNow(hash: string): Promise<ConsolePerson | null> {
     const { db, now } = this.#options;
     const at = now();
-    const hash = hashOf(token);
     const current = and(eq(sessions.token_hash, hash), gt(sessions.expires_at, at));
     return await withDatabaseErrors(async () => {
       const [row] = await db

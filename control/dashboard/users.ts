@@ -3,8 +3,7 @@
  * only a label, and the same email from another identity is refused, never linked.
  */
 import { and, eq, not, sql } from "drizzle-orm";
-import { mailAddress } from "../../shared/schema/common.ts";
-import { USER_EMAIL_MAX } from "../../shared/schema/invitation.ts";
+import { personEmail } from "../../shared/schema/person-email.ts";
 import { oneLine } from "../../shared/text/printable.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { auditLog } from "../db/schema/journal.ts";
@@ -45,8 +44,8 @@ export async function signInIdentity(
   identity: Identity,
   { reserved, now, address }: { readonly reserved: string; readonly now: Date; readonly address: string },
 ): Promise<SignedIn> {
-  const email = userEmail(identity.email);
-  if (email === null) return { kind: "refused", reason: "email_invalid" };
+  const { data: email } = personEmail.safeParse(identity.email);
+  if (email === undefined) return { kind: "refused", reason: "email_invalid" };
   if (email === reserved) return { kind: "refused", reason: "email_taken" };
   const name = oneLine(identity.name).trim().slice(0, NAME_MAX).toWellFormed();
   try {
@@ -70,20 +69,6 @@ export async function signInIdentity(
     throw error;
   }
 }
-
-/**
- * The email as it is stored and invited; null for no email. A character that only becomes a letter of ASCII in lower case (U+212A)
- * would be another address, and so would one without what trimming takes for a blank (U+FEFF).
- */
-function userEmail(text: string): string | null {
-  const given = text.replaceAll(/^ +| +$/g, "");
-  const email = given.toLowerCase();
-  const isAnother = Array.from(given).some((one) => !isAscii(one) && isAscii(one.toLowerCase().slice(0, 1)));
-  const isAddress = !/\p{C}/u.test(given) && mailAddress.safeParse(email).success;
-  return email.length > USER_EMAIL_MAX || isAnother || !isAddress ? null : email;
-}
-
-const isAscii = (character: string): boolean => character < "\x80";
 
 /** The user with what an invitation and the groups give, as the audit log says. */
 async function admitted(

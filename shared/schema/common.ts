@@ -84,8 +84,9 @@ export function refuseOddName(name: string, context: z.core.$RefinementCtx<strin
   else if (name.normalize("NFC") !== name) complain("must be in Unicode normalization form C (composed characters)");
 }
 
-const ADDRESS = /^[^\s@<>(),;:"\\]+@[^\s@<>(),;:"\\]+$/;
-export const mailAddress = requiredText(320).regex(ADDRESS, "must be an email address");
+export const ADDRESS = /^[^\s@<>(),;:"\\]+@[^\s@<>(),;:"\\]+$/;
+export const NOT_AN_ADDRESS = "must be an email address";
+export const mailAddress = requiredText(320).regex(ADDRESS, NOT_AN_ADDRESS);
 
 /** A required name that an admin gives. */
 export const nameField = knownName.superRefine(refuseOddName);

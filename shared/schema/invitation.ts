@@ -2,10 +2,9 @@
 import * as z from "zod";
 import { shownTime } from "../fields/common-fields.ts";
 import { isWide, USER_ROLES, type UserRole } from "../fields/roles.ts";
-import { mailAddress, oneOf, storedId, whole } from "./common.ts";
+import { oneOf, storedId, whole } from "./common.ts";
+import { personEmail } from "./person-email.ts";
 
-/** The audit log names a person by the email. */
-export const USER_EMAIL_MAX = 256;
 const TENANTS_MAX = 100;
 const DAYS_MAX = 90;
 const DAYS = 7;
@@ -37,10 +36,7 @@ function judgeTenants(
 /** POST /invitations. */
 export const createInvitationSchema = z
   .object({
-    email: mailAddress
-      .toLowerCase()
-      .max(USER_EMAIL_MAX, `must be at most ${USER_EMAIL_MAX} characters`)
-      .refine((email) => !/\p{C}/u.test(email), "must not have invisible characters"),
+    email: personEmail,
     role: oneOf(USER_ROLES),
     tenant_ids: z
       .array(storedId, { error: "must be a list" })

@@ -1,6 +1,8 @@
 /** Finds the route for a request below /api/live (docs/rules/console.md#live). */
 import type { LiveRoute } from "../../api/access.ts";
 
+const STEP = /(^|[/\\])\.{1,2}([/\\]|$)/;
+
 /** A route with the values of its path's parameters, in their order. */
 export interface MatchedRoute {
   readonly route: LiveRoute;
@@ -11,8 +13,8 @@ export interface MatchedRoute {
 export type RouteFinder = (method: string, path: string) => MatchedRoute | null;
 
 /**
- * Finds among these routes. A fixed part wins over a parameter. A parameter is one whole segment that is not a step (`.`, `..`)
- * and hides no slash.
+ * Finds among these routes. A fixed part wins over a parameter. A parameter is one whole segment. A slash in it is a part of the
+ * name (of a model), but no step (`.`, `..`) is: the name is encoded again, and who decodes it on the way would go elsewhere.
  */
 export function routeFinder(routes: readonly LiveRoute[]): RouteFinder {
   const byLength = Map.groupBy(routes, ({ path }) => path.split("/").length);
@@ -43,7 +45,7 @@ function valuesOf(wanted: readonly string[], given: readonly string[]): readonly
       continue;
     }
     const value = decoded(segment);
-    if (value === null || value === "" || value === "." || value === ".." || /[/\\]/.test(value)) return null;
+    if (value === null || value === "" || STEP.test(value)) return null;
     values.push(value);
   }
   return values;

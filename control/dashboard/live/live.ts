@@ -146,12 +146,12 @@ export class Live {
   }
 }
 
-/** Who writes, and from where, for the audit log. */
+/** Who writes, and from where, for the audit log and for what only this person may get again. */
 export function personHeaders(
-  { email }: Pick<ConsolePerson, "email">,
+  { id, email }: Pick<ConsolePerson, "id" | "email">,
   address: string | null,
 ): Readonly<Record<string, string>> {
-  const actor = { "x-gateway-audit-actor": headerText(email) };
+  const actor = { "x-gateway-audit-actor": headerText(email), "x-gateway-audit-person": id };
   return address === null ? actor : { ...actor, "x-gateway-audit-address": address };
 }
 

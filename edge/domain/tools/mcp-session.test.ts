@@ -86,6 +86,26 @@ describe("the sessions that headers name", () => {
   });
 });
 
+it.each([
+  "region=eu;sid=1;",
+  "region=eu;sid=1; x=1",
+  "region=eu;sid=1;sid=9",
+  '"region=eu";sid="1" ; x',
+  "region=eu; sid=1",
+])("a call's id that has a `;` itself counts in front of each later one: %s", (value) => {
+  expect(sessionIdsOf(headersOf(value))).toContain("region=eu;sid=1");
+  expect(sessionIdsOf(headersOf(), `?sessionId=${encodeURIComponent(value)}`)).toContain("region=eu;sid=1");
+});
+
+it("a call's id that has a `;` and a comma counts in front of a later `;`", () => {
+  expect(sessionIdsOf(headersOf("a,region=eu;sid=1;b"))).toContain("region=eu;sid=1");
+  expect(sessionIdsOf(headersOf("eu,1;a;b"))).toEqual(["eu,1;a;b", "eu,1;a", "eu,1", "eu", "1;a;b", "1;a", "1"]);
+});
+
+it.each([";;;;;;;;s", "a;b;c;d,e;f;g;h;i"])("a call's id of very many parts is not looked for: %s", (value) => {
+  expect(sessionIdsOf(headersOf(value))).toBeNull();
+});
+
 it("a call's id in quotes also counts whole without them", () => {
   expect(sessionIdsOf(headersOf('"region=eu;sid=1"'))).toContain("region=eu;sid=1");
 });
