@@ -149,7 +149,12 @@ export const issues = {
     side: "input" | "output",
     tenant: { readonly id: string; readonly name: string },
     action: string,
-  ): Issue => issueOf(`guardrails_${side}_harm`, `${JSON.stringify(tenant.name)}: harm on ${side}, action ${action}`, `_${tenant.id}`),
+  ): Issue =>
+    issueOf(
+      `guardrails_${side}_harm`,
+      `${JSON.stringify(tenant.name)}: harm on ${side}, action ${action}`,
+      `_${tenant.id}`,
+    ),
 
   jwksFetchFailed: (issuerIndex: number, issuer: string, reason: string): Issue =>
     issueOf("jwks_fetch_failed", `${issuer}: ${reason}`, `:${issuerIndex}`),

@@ -13,6 +13,7 @@ import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import type { Logger } from "../kernel/log.ts";
 import { retentionSettings } from "../kernel/settings/plain-settings.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
+import { TenantTurns } from "../kernel/tenant-turns.ts";
 import { deleteOldFiles } from "./files/file-store.ts";
 import { finishBatch, overBatch } from "./finish-batch.ts";
 import { judged } from "./judge-line.ts";
@@ -30,7 +31,6 @@ import {
 } from "./line-store.ts";
 import { LineWindows } from "./line-windows.ts";
 import { type BatchRow, batches } from "./tables.ts";
-import { TenantTurns } from "../kernel/tenant-turns.ts";
 import { validateBatch } from "./validate-batch.ts";
 
 interface BatchRunsOptions {

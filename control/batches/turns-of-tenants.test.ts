@@ -6,11 +6,11 @@ import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
 import { createLog } from "../kernel/log.ts";
+import { TenantTurns } from "../kernel/tenant-turns.ts";
 import { BatchRuns } from "./batch-runs.ts";
 import { completeFile, storeUpload } from "./files/file-store.ts";
 import { LineSender } from "./line-sender.ts";
 import { batches, batchLines } from "./tables.ts";
-import { TenantTurns } from "../kernel/tenant-turns.ts";
 
 let control: TestControl;
 
