@@ -56,7 +56,7 @@ export const alertsTexts = {
   runbook: "Runbook",
   mute: "Mute",
   muteText:
-    "Nothing is sent about this alert until then. It stays listed. When the mute ends, one message says what was raised.",
+    "Nothing is sent about this alert. It stays listed. When the mute ends, one message says what was raised.",
   muteFor: "Mute for {length}",
   muteUntilDo: "Mute until then",
   unmute: "Unmute",

@@ -24,7 +24,7 @@ export const settingsTexts = {
   emailOffDone: "Email is off",
   emailOffFailed: "Could not turn email off",
   alertsTest: "Send a test alert",
-  alertsTestText: "Sent immediately to every enabled channel, ignoring the repeat interval.",
+  alertsTestText: "Sends one alert now to every enabled channel.",
   channelOk: "{channel}: sent.",
   channelFailed: "{channel}: failed. {detail}",
   routingText:
@@ -133,7 +133,7 @@ export const settingsTexts = {
   commit: "Commit",
   built: "Built",
   runtime: "Runtime",
-  license: "Licence",
+  license: "License",
   schema: "Database schema",
   schemaAt: "{version}, applied {instant}",
   cell: "Local cell",
