@@ -6,7 +6,7 @@ export const alertsTexts = {
   activeList: "Active alerts, the longest first",
   activeNone: "No active alerts",
   activeNoneText:
-    "Nothing is wrong now. An alert is listed here from when it is raised until it has not been raised for 15 minutes.",
+    "Nothing is wrong now. An alert is listed here until it has not been raised for 15 minutes.",
   mutedList: "Muted, not active",
   mutedListNote: "Nothing is sent about these alerts, should they become active.",
   historyList: "Alerts, newest first",
@@ -77,7 +77,7 @@ export const alertsTexts = {
   channelsList: "Channels",
   channelsNone: "No channels",
   channelsNoneText:
-    "Nobody gets alerts: they are only listed here and written to the log. Add a chat, a webhook or a list of email recipients.",
+    "Nobody gets alerts: they are only listed here and written to the log. Add a chat, a webhook or email recipients.",
   channelAdd: "Add channel",
   channelName: "Name",
   channelType: "Type",

@@ -59,7 +59,7 @@ export const deploymentTexts = {
   scaleTitle: "How many replicas of {name}?",
   scaleMore: "{count, plural, one {One more job is submitted} other {# more jobs are submitted}} within seconds.",
   scaleLess:
-    "{count, plural, one {One replica stops} other {# replicas stop}}, those that do not serve yet first. A replica that serves gets no new requests, and its job is cancelled later, by default after a minute (GATEWAY_PROVISIONER_DRAIN_SECS).",
+    "{count, plural, one {One replica stops} other {# replicas stop}}, those that do not serve yet first. A replica that serves gets no new requests; its job is cancelled after a minute by default (GATEWAY_PROVISIONER_DRAIN_SECS).",
   scaleNone: "Then nothing serves the model, unless it has other endpoints.",
   scaled: "{name}: {from} → {to, plural, one {# replica} other {# replicas}}",
   enable: "Turn on",
@@ -128,7 +128,7 @@ export const deploymentTexts = {
   group_script_body: "Your own script",
   preview: "Job script",
   previewNote:
-    "The full job script. The gateway adds the part that takes the first free port of the replica's port range and exports it as GATEWAY_SERVING_PORT. By default the first replica's range is {first} to {last} (GATEWAY_PORT_SPAN); each further replica gets the next range.",
+    "The gateway adds the part that takes a free port of the replica's range and exports it as GATEWAY_SERVING_PORT. The first range is {first} to {last} by default (GATEWAY_PORT_SPAN); each further replica gets the next.",
   previewNoPort: "The script does not use {name}. Unless the server finds a port of the range itself, probes fail.",
   previewOwn:
     "This is not a shell script, so the gateway adds nothing. It must read GATEWAY_PORT_BASE and GATEWAY_PORT_SPAN.",
