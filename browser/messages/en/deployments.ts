@@ -36,7 +36,7 @@ export const deploymentTexts = {
   provisioner_silentNever:
     "No provisioner has reported yet, so no job is started or stopped. Check that the control service, or the separate provisioner, is running.",
   provisioner_held:
-    "The provisioner is on hold: its last run could not read everything, so it changed nothing. It retries with its next run. Reason: {reason}",
+    "The provisioner is on hold: its last run could not read everything, so it changed nothing. It retries. Reason: {reason}",
   provisioner_idle:
     "The provisioner is idle: the job scheduler settings were incomplete at its last run, or another process is active.",
   provisioner_begins: "The provisioner is starting its first run.",
@@ -79,8 +79,7 @@ export const deploymentTexts = {
   restartFailed: "Could not restart the replicas of {name}",
   clearLost: "Clear lost",
   clearTitle: "Clear {count, plural, one {# lost replica} other {# lost replicas}} of {name}?",
-  clearText:
-    "They leave this list; their messages stay in the audit log. The failure count resets, so jobs are submitted again.",
+  clearText: "They leave this list; their messages stay in the audit log. Jobs are submitted again.",
   cleared: "Cleared the lost replicas of {name}",
   clearFailed: "Could not clear the lost replicas of {name}",
   lostNote:

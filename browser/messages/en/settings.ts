@@ -88,7 +88,7 @@ export const settingsTexts = {
   backupForAdmins: "Only admins can export and restore a backup: the file has secrets.",
   exportTitle: "Download",
   exportText:
-    "One file with fairshare groups, tenants, keys (hashes), models, endpoints, MCP servers and settings. Secrets are included as stored: keep the file safe.",
+    "One file with fairshare groups, tenants, keys (hashes), models, endpoints, MCP servers and settings. It has secrets as stored: keep it safe.",
   exportNot: "Not included: usage, health, audit log, users, managed models and recipes.",
   exportUnsealed: "This gateway has no encryption key, so the file contains credentials in plain text.",
   export: "Download backup",
