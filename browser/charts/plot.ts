@@ -182,9 +182,15 @@ function alignedData({ data, limit }: PlotContent): uPlot.AlignedData {
   return [[...data.atMs], ...lines, ...(limit === null ? [] : [[...limit]])];
 }
 
+/** Where a value has none beside it, so that no line shows it. */
+function lone({ data }: uPlot, series: number): number[] {
+  const list = data[series] ?? [];
+  return [...list.keys()].filter((at) => list[at] != null && list[at - 1] == null && list[at + 1] == null);
+}
+
 function seriesOf(Library: PlotLibrary, { kind, colors }: PlotLook, at: number): uPlot.Series {
   const color = colors.series[at] ?? colors.text;
-  const points = { show: (u: uPlot): boolean => u.data[0].length === 1, size: 6, fill: color };
+  const points = { show: false, filter: lone, size: 6, fill: color };
   if (kind === "line") return { stroke: color, width: 1.75, points };
   if (kind === "area") return { stroke: color, fill: color, width: 1, points };
   const bars = Library.paths.bars?.({ size: [0.7, 48] });

@@ -115,7 +115,7 @@ describe("requests", () => {
     expect(sentences).toContain(
       "The upstream returned 429. The client got the upstream's response body with status 429.",
     );
-    expect(sentences).toContain("The upstream was called 3 times. The last call went to the endpoint west.");
+    expect(sentences).toContain("The upstream was called 3 times, last at the endpoint west.");
     expect(advice[0]).toMatchObject({ link: { to: "/logs", search: { model: "m" } } });
   });
 

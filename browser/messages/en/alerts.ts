@@ -5,8 +5,7 @@ export const alertsTexts = {
   channels: "Channels",
   activeList: "Active alerts, the longest first",
   activeNone: "No active alerts",
-  activeNoneText:
-    "Nothing is wrong now. An alert is listed here from when it is raised until it has not been raised for 15 minutes.",
+  activeNoneText: "An alert is listed here until it has not been raised for 15 minutes.",
   mutedList: "Muted, not active",
   mutedListNote: "Nothing is sent about these alerts, should they become active.",
   historyList: "Alerts, newest first",
@@ -55,8 +54,7 @@ export const alertsTexts = {
   action: "What to do",
   runbook: "Runbook",
   mute: "Mute",
-  muteText:
-    "Nothing is sent about this alert until then. It stays listed. When the mute ends, one message says what was raised.",
+  muteText: "Nothing is sent about this alert. It stays listed. When the mute ends, one message says what was raised.",
   muteFor: "Mute for {length}",
   muteUntilDo: "Mute until then",
   unmute: "Unmute",
@@ -77,7 +75,7 @@ export const alertsTexts = {
   channelsList: "Channels",
   channelsNone: "No channels",
   channelsNoneText:
-    "Nobody gets alerts: they are only listed here and written to the log. Add a chat, a webhook or a list of email recipients.",
+    "Nobody gets alerts: they are only listed here and written to the log. Add a chat, a webhook or email recipients.",
   channelAdd: "Add channel",
   channelName: "Name",
   channelType: "Type",

@@ -15,7 +15,7 @@ export const assistantTexts = {
   off: "The assistant is off",
   noModel: "The assistant has no model yet",
   modelMissing: "The assistant's model {model} was deleted or disabled",
-  how: "Choose a registered chat model that can call tools. Its calls go through the gateway as the tenant gateway-assistant. Set a budget on that tenant to limit the cost.",
+  how: "Choose a chat model that can call tools. Its calls count as the tenant gateway-assistant; set its budget.",
   model: "Model",
   use: "Use this model",
   used: "The assistant now uses {model}",

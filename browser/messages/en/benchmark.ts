@@ -5,7 +5,7 @@ export const benchmarkTexts = {
   tabs: "Assistant",
   new: "New benchmark",
   newNote:
-    "Sends real requests through the gateway as a synthetic tenant that is removed at the end. They use slots that others may need, and they cost real tokens.",
+    "Sends real requests as a synthetic tenant that is removed at the end. They use slots that others may need, and cost real tokens.",
   start: "Start benchmark",
   started: "Benchmark of {model} started",
   of: "Benchmark of {model}",

@@ -36,7 +36,7 @@ export const deploymentTexts = {
   provisioner_silentNever:
     "No provisioner has reported yet, so no job is started or stopped. Check that the control service, or the separate provisioner, is running.",
   provisioner_held:
-    "The provisioner is on hold: its last run could not read everything, so it changed nothing. It retries with its next run. Reason: {reason}",
+    "The provisioner is on hold: its last run could not read everything, so it changed nothing. It retries. Reason: {reason}",
   provisioner_idle:
     "The provisioner is idle: the job scheduler settings were incomplete at its last run, or another process is active.",
   provisioner_begins: "The provisioner is starting its first run.",
@@ -59,7 +59,7 @@ export const deploymentTexts = {
   scaleTitle: "How many replicas of {name}?",
   scaleMore: "{count, plural, one {One more job is submitted} other {# more jobs are submitted}} within seconds.",
   scaleLess:
-    "{count, plural, one {One replica stops} other {# replicas stop}}, those that do not serve yet first. A replica that serves gets no new requests, and its job is cancelled later, by default after a minute (GATEWAY_PROVISIONER_DRAIN_SECS).",
+    "{count, plural, one {One replica stops} other {# replicas stop}}, those that do not serve yet first. A replica that serves gets no new requests; its job is cancelled after a minute by default (GATEWAY_PROVISIONER_DRAIN_SECS).",
   scaleNone: "Then nothing serves the model, unless it has other endpoints.",
   scaled: "{name}: {from} → {to, plural, one {# replica} other {# replicas}}",
   enable: "Turn on",
@@ -79,8 +79,7 @@ export const deploymentTexts = {
   restartFailed: "Could not restart the replicas of {name}",
   clearLost: "Clear lost",
   clearTitle: "Clear {count, plural, one {# lost replica} other {# lost replicas}} of {name}?",
-  clearText:
-    "They leave this list; their messages stay in the audit log. The failure count resets, so jobs are submitted again.",
+  clearText: "They leave this list; their messages stay in the audit log. Jobs are submitted again.",
   cleared: "Cleared the lost replicas of {name}",
   clearFailed: "Could not clear the lost replicas of {name}",
   lostNote:
@@ -128,7 +127,7 @@ export const deploymentTexts = {
   group_script_body: "Your own script",
   preview: "Job script",
   previewNote:
-    "The full job script. The gateway adds the part that takes the first free port of the replica's port range and exports it as GATEWAY_SERVING_PORT. By default the first replica's range is {first} to {last} (GATEWAY_PORT_SPAN); each further replica gets the next range.",
+    "The gateway adds the part that takes a free port of the replica's range and exports it as GATEWAY_SERVING_PORT. The first range is {first} to {last} by default (GATEWAY_PORT_SPAN); each further replica gets the next.",
   previewNoPort: "The script does not use {name}. Unless the server finds a port of the range itself, probes fail.",
   previewOwn:
     "This is not a shell script, so the gateway adds nothing. It must read GATEWAY_PORT_BASE and GATEWAY_PORT_SPAN.",

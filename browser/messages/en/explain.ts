@@ -33,7 +33,7 @@ export const explainTexts = {
   speed: "{tokens, plural, one {# output token} other {# output tokens}} at {rate} tokens/s.",
   attempts: "The upstream was called {count, plural, one {# time} other {# times}}.",
   attemptsEndpoint:
-    "The upstream was called {count, plural, one {# time} other {# times}}. The last call went to the endpoint {endpoint}.",
+    "The upstream was called {count, plural, one {# time} other {# times}}, last at the endpoint {endpoint}.",
   fix_queue:
     "To shorten the wait, add slots, raise the limit or weight that blocks the queue, or send fewer requests at once.",
   fix_queue_user: "To shorten the wait, send fewer requests at once.",

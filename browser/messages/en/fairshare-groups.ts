@@ -1,8 +1,7 @@
 /** Texts of the dialog of fairshare groups. */
 export const groupsTexts = {
   title: "Fairshare groups",
-  about:
-    "Tenants of a group share its slots. A tenant's group is set on the tenant's page. A new group starts with the weight {weight}.",
+  about: "Tenants of a group share its slots. Set a tenant's group on its page. A new group has the weight {weight}.",
   failed: "Could not load the groups.",
   name: "Name",
   weight: "Weight",

@@ -87,7 +87,7 @@ export const keysTexts = {
   rotateNow: "The old secret stops working at once: applications that still use it are refused.",
   rotateGrace: "Until then both secrets work. Switch your applications over in that time.",
   rotateRunning:
-    "An even older secret is still valid until {instant}. This rotation ends it at once; the time you choose applies to the current secret.",
+    "An older secret is valid until {instant}. This rotation ends it; the time you choose applies to the current secret.",
   grace0: "no time",
   grace3600: "1 hour",
   grace86400: "1 day",

@@ -2,7 +2,7 @@
 export const maintenanceTexts = {
   start: "Start maintenance",
   title: "Maintenance",
-  text: "No checks and no alerts until then. Requests are still served, but auto skips the model.",
+  text: "Stops checks and alerts. Requests are still served, but auto skips the model.",
   startFor: "Start maintenance for {length}",
   end: "End maintenance",
   started: "{name} is in maintenance until {instant}",

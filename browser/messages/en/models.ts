@@ -102,7 +102,7 @@ export const modelsTexts = {
   endpointsNote: "In failover order. Drag a row by its handle, or focus the handle and use the arrow keys.",
   endpointsEmpty: "No endpoints",
   endpointsEmptyText:
-    "All requests go to the base URL. Once an enabled endpoint is healthy, requests go to endpoints only. To keep using the base URL, add it as an endpoint too.",
+    "Requests go to the base URL. Once an enabled endpoint is healthy, they go to endpoints only. To keep the base URL, add it too.",
   endpointsEmptyNoBase: "All requests go to the gateway's default upstream.",
   baseShare: "The base URL {address} gets {share} of the requests.",
   baseLoses: "The base URL {address} gets no more requests once this endpoint is saved.",

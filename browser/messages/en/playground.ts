@@ -17,7 +17,7 @@ export const playgroundTexts = {
   auto: "the gateway chooses",
   tenantFirst: "Choose a tenant to call as",
   tenantFirstText:
-    "Requests count as the tenant's: its limits and budgets apply, its log has them, and the audit log has your name. Or paste an API key.",
+    "Requests count as the tenant's: its limits and budgets apply, and the audit log has your name. Or paste an API key.",
   toTenants: "Tenants",
   modelFirst: "Choose a model",
   modelFirstText: "Then send a message.",

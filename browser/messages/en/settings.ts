@@ -24,11 +24,11 @@ export const settingsTexts = {
   emailOffDone: "Email is off",
   emailOffFailed: "Could not turn email off",
   alertsTest: "Send a test alert",
-  alertsTestText: "Sent immediately to every enabled channel, ignoring the repeat interval.",
+  alertsTestText: "Sends one alert now to every enabled channel.",
   channelOk: "{channel}: sent.",
   channelFailed: "{channel}: failed. {detail}",
   routingText:
-    "For requests to the model auto, a classifier model picks a tag, and models with that tag are preferred. Without it, capacity, cost and keywords decide. Applies to the next request.",
+    "For requests to auto, a classifier picks a tag, and models with that tag are preferred. Without it, capacity, cost and keywords decide. Applies to the next request.",
   tags: "Tags to choose from",
   tagsNone: "No enabled chat model has tags, so there is nothing to choose from.",
   keeps: "Empty or 0 would keep the saved value. Enter another value.",
@@ -54,7 +54,7 @@ export const settingsTexts = {
   probeOk: "{url} responds with {model}.",
   probeBad: "{url} does not respond: {error}.",
   energyText:
-    "Reads the cluster's power from Prometheus and divides it among requests. Usage rows show energy, its cost and CO2. Prices apply to the next request, the query to the next reading.",
+    "Divides the cluster's power, read from Prometheus, among requests. Usage shows energy, cost and CO2. Prices apply to the next request.",
   energyTest: "Test the query",
   energyTestText: "Uses the values in the form, saved or not.",
   energyResult: "{watts} W in total, from {nodes, plural, one {# node} other {# nodes}}.",
@@ -77,7 +77,7 @@ export const settingsTexts = {
   ago: "{ms} ago",
   lastOutcome: "Last run",
   assistantText:
-    "Answers operators' questions from the Management API. It calls the model below through the gateway, reads on its own, and changes something only after a click. Applies to the next question.",
+    "Answers questions from the Management API with the model below. It reads on its own, and changes something only after a click. Applies to the next question.",
   brainNone: "No model is chosen, so the assistant cannot answer. Choose a chat model that can call tools.",
   retentionText:
     "How long raw usage rows and spans are kept. Older full days are deleted within an hour. Daily totals are kept forever, 15-minute totals for 400 days.",
@@ -88,7 +88,7 @@ export const settingsTexts = {
   backupForAdmins: "Only admins can export and restore a backup: the file has secrets.",
   exportTitle: "Download",
   exportText:
-    "One file with fairshare groups, tenants, keys (hashes), models, endpoints, MCP servers and settings. Secrets are included as stored: keep the file safe.",
+    "One file with fairshare groups, tenants, keys (hashes), models, endpoints, MCP servers and settings. It has secrets as stored: keep it safe.",
   exportNot: "Not included: usage, health, audit log, users, managed models and recipes.",
   exportUnsealed: "This gateway has no encryption key, so the file contains credentials in plain text.",
   export: "Download backup",
@@ -133,7 +133,7 @@ export const settingsTexts = {
   commit: "Commit",
   built: "Built",
   runtime: "Runtime",
-  license: "Licence",
+  license: "License",
   schema: "Database schema",
   schemaAt: "{version}, applied {instant}",
   cell: "Local cell",

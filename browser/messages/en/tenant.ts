@@ -69,7 +69,7 @@ export const tenantTexts = {
   trial_log: "passes and is counted",
   trialMatches: "{count, plural, one {# match} other {# matches}}: {what}",
   trialNothing: "No matches.",
-  trialHarm: "The scanner harm was skipped: only real requests call the guard model.",
+  trialHarm: "The scanner Harm was skipped: only real requests call the guard model.",
   trialRedacted: "Redacted text",
   model: "Model",
   unknown: "–",

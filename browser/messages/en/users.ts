@@ -7,7 +7,7 @@ export const usersTexts = {
   invite: "Invite",
   inviteTitle: "Invite someone",
   inviteText:
-    "No mail is sent: send them the sign-in link yourself. They get access when they sign in with this email, if the provider confirms that it is theirs.",
+    "No mail is sent: send the sign-in link yourself. They get access when they sign in with this email, if the provider confirms it.",
   invited: "{email} is invited",
   invitedText: "Copy the sign-in link from the list of invitations, and send it to them.",
   invitationsFailed: "Could not load the invitations.",
@@ -27,7 +27,7 @@ export const usersTexts = {
   revokeFailed: "The invitation for {email} was not revoked",
   group: "Group",
   groupsText:
-    "Applied at every sign-in, in addition to what an admin sets by hand. A person who leaves a group loses what it gave at the next sign-in.",
+    "Applied at every sign-in, on top of what an admin sets. A person who leaves a group loses what it gave at the next sign-in.",
   noGroupsClaim:
     "No provider has groups: set groups_claim of a provider in OIDC_PROVIDERS to the claim that names them.",
   grantsFailed: "Could not load the groups.",

@@ -121,7 +121,7 @@ const COLUMNS: readonly ListColumn<Batch>[] = [
     cell: ({ status }) => <Badge tone={BATCH_TONES[status]}>{text(status)}</Badge>,
   },
   { id: "progress", head: text("progress"), cell: (batch) => <Progress batch={batch} /> },
-  { id: "failed", head: text("failedLines"), cell: ({ lines_failed }) => formatCount(lines_failed) },
+  { id: "failed", head: text("failedLines"), align: "right", cell: ({ lines_failed }) => formatCount(lines_failed) },
   {
     id: "results",
     head: text("results"),

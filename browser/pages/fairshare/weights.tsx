@@ -172,7 +172,10 @@ function Members({
   });
   return (
     <>
-      <Row isEnd>{choice}</Row>
+      <div className={classes["weightsHead"]}>
+        <h3>{label}</h3>
+        <Row>{choice}</Row>
+      </div>
       <Table label={label} {...view} rows={view.rows ?? members} rowKey={weightKey} empty={empty} />
     </>
   );

@@ -125,9 +125,9 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
             />
             <Tile
               label={<Link to="/portal/models">{text("modelsTile")}</Link>}
-              value={formatCount(modelsNow?.responding)}
+              value={formatCount(modelsNow?.enabled)}
               note={text("modelsNote", {
-                count: formatCount(models.data?.length),
+                count: formatCount(modelsNow?.responding),
                 unknown: formatCount(modelsNow?.unknown),
               })}
             />
