@@ -36,6 +36,25 @@ interface AnswerEvent {
 /** A comment, or a field other than the data, as clients take them for nothing else: one short line, and a name without blanks. */
 export const EVENT_FIELD = new RegExp(`^(?:(?:|id|retry)(?::[^${OTHER_ENDS}]{0,256})?|event(?:: ?[\\w.:/-]{0,256})?)$`);
 
+/** The types of events that clients of Anthropic's messages read, and only under these names. */
+const OF_MESSAGES = /^(?:message_(?:start|delta|stop)|content_block_(?:start|delta|stop))$/;
+/** Clients of OpenAI wrap the data of such an event, and read nothing of it. */
+const WRAPPED = /^thread\./;
+const EVENT_NAME = /^event: ?/;
+
+/** Whether SDKs skip an event with this data because of its name. */
+export function isSkippedEvent(fields: readonly string[], value: unknown): boolean {
+  const name = fields.findLast((line) => EVENT_NAME.test(line))?.replace(EVENT_NAME, "") ?? "";
+  return WRAPPED.test(name) || (OF_MESSAGES.test(typeOf(value)) && !OF_MESSAGES.test(name));
+}
+
+/** Whether the fields of an event, without comments, repeat the type of its data. */
+export function areOfType(fields: readonly string[], value: unknown): boolean {
+  const type = typeOf(value);
+  const own = fields.filter((line) => EVENT_FIELD.test(line) && !line.startsWith(":"));
+  return own.every((line) => type !== "" && line.replace(EVENT_NAME, "") === type);
+}
+
 /** Reads the bytes of one event, with or without its blank line. */
 export function* readEvent(bytes: Uint8Array): Steps<AnswerEvent> {
   const [data, fields, strays]: [string[], string[], string[]] = [[], [], []];
@@ -161,6 +180,10 @@ function finishedChoices(choices: unknown): ReadonlySet<number> {
       .filter(({ choice }) => typeof choice["finish_reason"] === "string" && choice["finish_reason"] !== "")
       .map(({ choice, at }) => (Number.isSafeInteger(choice["index"]) ? Number(choice["index"]) : at)),
   );
+}
+
+function typeOf(value: unknown): string {
+  return isRecord(value) && typeof value["type"] === "string" ? value["type"] : "";
 }
 
 function isData(line: string): boolean {

@@ -9,7 +9,7 @@ import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { pathUnitsOf } from "../wire/json/string-places.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { HASHED_MAX } from "../wire/text/hashed-key.ts";
-import { eventParts, keyOf, readEvent } from "./answer-events.ts";
+import { areOfType, eventParts, isSkippedEvent, keyOf, readEvent } from "./answer-events.ts";
 import { answerParts, wholeOf } from "./answer-texts.ts";
 import { readLines } from "./loose-lines.ts";
 import { startedTexts } from "./started-texts.ts";
@@ -41,6 +41,11 @@ export class CollectedTexts implements ResponseTransform {
   /** Texts that continue, by their key. */
   readonly #goingOn = new Map<string, Collected>();
   readonly #room: (characters: number) => boolean;
+  /** Which clients' reading of the answer is gathered. */
+  #reader = "";
+  /** Clients that read line by line may find other texts in lines of JSON, and in others. */
+  #lines = false;
+  #others = false;
   #whole = true;
   #plain = true;
 
@@ -64,11 +69,16 @@ export class CollectedTexts implements ResponseTransform {
   }
 
   *event(event: Uint8Array): Steps<Uint8Array> {
-    const { data, value, stray } = yield* readEvent(event);
-    if (stray !== "") yield* this.#addData(stray, yield* parsedInSteps(stray));
-    if (data !== null && data.trim() !== "[DONE]") yield* this.#addData(data, value);
-    // some clients read each line of the data
-    if (value !== undefined && data?.includes("\n") === true) yield* this.#addLines(data, true);
+    const { fields, data, value, stray } = yield* readEvent(event);
+    const document = stray === "" ? undefined : yield* parsedInSteps(stray);
+    if (document !== undefined) yield* this.#reading("document", this.#addData(stray, document));
+    else if (stray !== "") this.#addAlone(stray, false);
+    const isRead = value !== undefined || data === null || data.trim() === "[DONE]";
+    const isSkipped = isSkippedEvent(fields, value);
+    this.#lines ||= document !== undefined || isSkipped || data?.includes("\n") === true;
+    this.#others ||= !isRead || (stray !== "" && document === undefined) || !areOfType(fields, value);
+    if (data !== null && value !== undefined)
+      yield* this.#reading(isSkipped ? "skipped" : "events", this.#addData(data, value));
     return NOTHING;
   }
 
@@ -76,6 +86,7 @@ export class CollectedTexts implements ResponseTransform {
   *document(text: string, hasEvents = false): Steps<void> {
     const value = yield* parsedInSteps(text);
     if (value === undefined) return hasEvents ? this.#addAlone(text, false) : yield* this.#addLines(text);
+    this.#lines ||= text.includes("\n");
     yield* this.#judge(text, value);
     if (typeof value === "string") this.#addAlone(value, false);
     const { texts, isWhole } = yield* answerParts(value);
@@ -84,6 +95,15 @@ export class CollectedTexts implements ResponseTransform {
       yield TEXT_UNITS + pathUnitsOf(found.place);
       this.#addAlone(found.text, found.json, found.alone ? null : wholeOf(found.place));
     }
+  }
+
+  /**
+   * Reads the whole answer again as clients do that read line by line, if they may find other texts than those that read events or
+   * the document: the pieces of one reading never stand between those of the other.
+   */
+  *again(text: () => string): Steps<void> {
+    if (!this.#lines && !this.#others) return;
+    yield* this.#reading("lines", this.#addLines(text(), !this.#others, false));
   }
 
   /** The texts, each joined, with its other parts if it has some, and otherwise once; arguments are decoded. */
@@ -125,6 +145,13 @@ export class CollectedTexts implements ResponseTransform {
     return texts;
   }
 
+  *#reading(reader: string, steps: Steps<void>): Steps<void> {
+    const before = this.#reader;
+    this.#reader = reader;
+    yield* steps;
+    this.#reader = before;
+  }
+
   *#judge(text: string, value: unknown): Steps<void> {
     if (value !== undefined && (yield* hasRepeatedName(text, value))) this.#plain = false;
   }
@@ -137,8 +164,8 @@ export class CollectedTexts implements ResponseTransform {
       if (!this.#whole) return;
       const { text, json, place, owner } = fragment;
       yield TEXT_UNITS + pathUnitsOf(place);
-      const whole = `${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`;
-      this.#add(keyOf(fragment), text, json, whole);
+      const whole = `${this.#reader} ${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`;
+      this.#add(`${this.#reader} ${keyOf(fragment)}`, text, json, whole);
     }
     const nth = this.#texts.length;
     for (const { text, json, alone, place } of wholes) {
@@ -156,10 +183,10 @@ export class CollectedTexts implements ResponseTransform {
   }
 
   /**
-   * Adds lines of JSON like events. Unless `isRead`, adds the others as texts, also with their escapes undone, and a mixture of
-   * both as it stands, too.
+   * Adds lines of JSON like events. Unless `isRead`, adds the others as texts, also with their escapes undone; a mixture of both also
+   * as it stands, if `mixes`.
    */
-  *#addLines(text: string, isRead = false): Steps<void> {
+  *#addLines(text: string, isRead = false, mixes = true): Steps<void> {
     const [addJson, addText] = [this.#addData.bind(this), this.#addAlone.bind(this)];
     const fail = (): void => {
       this.#plain = false;
@@ -173,7 +200,7 @@ export class CollectedTexts implements ResponseTransform {
         addText(given, true);
       },
     });
-    if (isMixed && !isRead) this.#addAlone(text, false);
+    if (isMixed && mixes) this.#addAlone(text, false);
   }
 
   /** Adds a text that no later piece continues. */

@@ -54,6 +54,10 @@ const PATH_MAX_BYTES = 4_096;
 const READ_BYTES = 16 * 1024;
 const BYTES_PER_UNIT = 64;
 const decoder = new TextDecoder();
+const ESCAPED_DOT = /\\u002e/i;
+const ESCAPED_LENGTH = 5;
+/** Folders whose links lead around in paths of any length without a dot. */
+const SYSTEM = /^\/+(?:proc|dev|sys)\//;
 /** Bytes in base64, which may start with a slash. */
 const BASE64 = /^[\w+/=-]*$/;
 /** JPEG, BMP and TIFF: no path starts like this. */
@@ -94,7 +98,7 @@ export function isOwnPlace(use: PlaceUse, start: string, bytes: number): boolean
   const text = start.replace(DROPPED, "");
   if (bytes > START_BYTES && text.length < OWN_LENGTH) return use !== null;
   if (use === "path" && isPath(text, bytes)) {
-    if (!isBase64(text)) return true;
+    if (SYSTEM.test(text) || !isBase64(text)) return true;
     if (bytes > PATH_MAX_BYTES) return null;
   }
   return use === "setting" ? OWN_URL.test(text) : use !== null && OWN.test(text);
@@ -123,8 +127,8 @@ export function* hasDotAt(document: BytePieces, { start, end }: Span): Steps<boo
   for (const part of document.parts(start, end))
     for (let at = 0; at < part.byteLength; at += READ_BYTES) {
       const text = before + decoder.decode(part.subarray(at, at + READ_BYTES));
-      if (text.includes(".") || text.includes("\\u")) return true;
-      before = text.slice(-1);
+      if (text.includes(".") || ESCAPED_DOT.test(text)) return true;
+      before = text.slice(-ESCAPED_LENGTH);
       yield text.length / BYTES_PER_UNIT;
     }
   return false;

@@ -137,6 +137,9 @@ describe("the objects that a body names", () => {
     `${"/".repeat(5_000)}data/secret`,
     `/9j/${"/".repeat(130)}../data/s.png`,
     `/9j/${"/".repeat(4_200)}../data/s.png`,
+    `${"/proc/self/root/".repeat(40)}data/spng`,
+    `${"/proc/self/root/".repeat(300)}data/spng`,
+    `//dev/${"fd/".repeat(300)}0`,
     `/${"a/".repeat(300)}${"/".repeat(3_600)}${"../".repeat(301)}data/s.png`,
     `a/${"b/".repeat(300)}${"/".repeat(3_600)}${"../".repeat(311)}data/s.png`,
     `/9j/${"/".repeat(40_000)}../etc${"/".repeat(40_000)}passwd`,
@@ -163,6 +166,7 @@ describe("the objects that a body names", () => {
     ["an image in base64", `iVBOR${"Ab+/".repeat(5_000)}==`],
     ["an image in lines of base64", `iVBOR${`${"A".repeat(76)}\r\n`.repeat(300)}`],
     ["a white image in base64", `Qk02${"/".repeat(9_000)}`],
+    ["sound of silence", "/".repeat(200) + "proc".repeat(2_000)],
     ["a long URL", `https://a.test/${"a/../".repeat(2_000)}`],
     ["a data: URL", `data:image/png;base64,${"A".repeat(9_000)}`],
   ])("are no paths where %s stands", (_, image) => {
@@ -170,6 +174,15 @@ describe("the objects that a body names", () => {
       lookedUp: [],
       withContent: [],
     });
+  });
+
+  it("are no paths where base64 is escaped as some clients write it, and paths however they are escaped", () => {
+    const base64 = `/9j/${"Ab+/".repeat(2_000)}=`;
+    const escaped = JSON.stringify({ image: base64 }).replaceAll("+", "\\u002B").replaceAll("=", "\\u003d");
+    expect(namedBy(escaped)).toEqual({ lookedUp: [], withContent: [] });
+    const path = `/9j/${"/".repeat(16_380)}../etc/passwd`;
+    const hidden = JSON.stringify({ image: path }).replaceAll(".", "\\u002E");
+    expect(namedBy(hidden)).toEqual({ lookedUp: [path.slice(0, 4_096)], withContent: [] });
   });
 
   it("are no paths where the field is none of a medium, or has bytes only", () => {

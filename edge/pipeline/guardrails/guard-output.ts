@@ -195,6 +195,7 @@ function* collectedTexts(
   const hasEvents = text === null || EVENT_LINE.test(text);
   if (text !== null) yield* texts.document(text, hasEvents);
   if (hasEvents) yield* filtered(new SseFilter([texts], true), bytes);
+  yield* texts.again(() => text ?? new TextDecoder().decode(bytes));
   return texts;
 }
 

@@ -110,6 +110,44 @@ describe("a keyword that is split over lines of JSON behind something else", () 
   });
 });
 
+describe("a keyword that is split over events", () => {
+  const [first, second] = [chunkOf("a blue"), chunkOf(" falcon")];
+  const delta = (text: string) =>
+    `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`;
+  const named = (text: string) => `event: content_block_delta\n${delta(text)}`;
+  const between = ["x: ", "", "Data: ", " data: ", ": k\v", `: ${"x".repeat(260)}\u2028`].map(
+    (lead): [string, string] => [
+      `a line ${JSON.stringify(lead.slice(0, 9))}`,
+      `data: ${first}\n\n${lead}${chunkOf("zzz")}\n\ndata: ${second}\n\n`,
+    ],
+  );
+  it.each<[string, string]>([
+    ["with an empty line of data", `data: ${first}\ndata:\n\ndata: ${second}\ndata:\n\n`],
+    ...between,
+    ["a line before", `x: ${chunkOf("q")}\n\ndata: ${chunkOf("blue falcon")}\n\n`],
+    ["a wrapped event", `data: ${first}\n\nevent: thread.x\ndata: ${chunkOf("zzz")}\n\ndata: ${second}\n\n`],
+    ["an event of another name", `${named("a blue")}event: ping\n${delta("zzz")}${named(" falcon")}`],
+    ["an event without its name", `${named("a blue")}${delta("zzz")}${named(" falcon")}`],
+    ["events without names", `${delta("a blue")}${delta(" falcon")}`],
+    ["wrapped events", `event: thread.x\ndata: ${first}\n\nevent: thread.x\ndata: ${second}\n\n`],
+    ["an id", `id: blue falcon\ndata: {}\n\n`],
+    ["a name", `event: falcon\ndata: {}\n\n`],
+  ])("is found whatever stands between its pieces: %s", async (_, body) => {
+    const policy = { ...CLOSED, action: "block", ban_keywords: ["blue falcon", "falcon"] } as const;
+    const honest = `data: ${chunkOf("a red")}\n\n`;
+    expect({
+      status: (await answered(policy, body, EVENTS)).status,
+      isHonestPassed: (await answered(policy, honest, EVENTS)).status,
+    }).toEqual({ status: 400, isHonestPassed: 200 });
+  });
+
+  it("is found in the lines of one document", async () => {
+    const bodies = [`[\n${first}\n,\n${second}\n]\n`, `{"a":\n${first}\n,"b":\n${second}\n}`];
+    for (const body of bodies)
+      expect(await answered({ ...CLOSED, action: "block" }, body, "application/json")).toMatchObject({ status: 400 });
+  });
+});
+
 describe("a line that is JSON for others only", () => {
   const all: [string, string, string][] = [
     ["behind a line", `null\n${unreadOf("a")}\n`, LINES],
@@ -151,6 +189,8 @@ describe("an honest answer", () => {
     ],
     ["a document in lines of data", 'data: {\ndata:   "choices": []\ndata: }\n\ndata: [DONE]\n\n', EVENTS],
     ["a line in a text", `${lineOf("a\u2028b\x85c")}\n`, LINES],
+    ["events with ids", `id: 1\ndata: ${chunkOf("a ")}\n\nid: 2\ndata: [DONE]\n\n`, EVENTS],
+    ["a list over lines", '[\n  {\n    "text": "a"\n  }\n]\n', "application/json"],
     ["text in data", "data: hello\ndata: you\n\ndata: [DONE]\n\n", EVENTS],
   ])("passes as it came: %s", async (_, body, type) => {
     for (const action of ["block", "redact"] as const) {
