@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";
+import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Batch } from "../../shared/schema/batch.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
@@ -105,23 +106,57 @@ it("unknown fields are thrown away unread, and a form has a bounded number of pa
   expect(await upload(40, 10)).toMatchObject({ status: 400, body: { error: { param: "file" } } });
 });
 
-it("a batch that the console makes keeps its key until it expires, and no other key", async () => {
+async function newFile(call: Awaited<ReturnType<typeof callsOf>>): Promise<string> {
+  const form = new FormData();
+  form.append("purpose", "batch");
+  form.append("file", new Blob(["{}\n"]), "a.jsonl");
+  return ((await (await call("/v1/files", { method: "POST", body: form })).json()) as { id: string }).id;
+}
+
+async function newBatch(call: Awaited<ReturnType<typeof callsOf>>, fileId: string): Promise<number> {
+  const body = { input_file_id: fileId, endpoint: "/v1/embeddings", completion_window: "24h" };
+  const json = { "content-type": "application/json" };
+  return (await call("/v1/batches", { method: "POST", body: JSON.stringify(body) }, json)).status;
+}
+
+const endOf = async (id: string) => (await control.must<ApiKey>("GET", `/keys/${id}`)).expires_at;
+const changesOf = async (id: string) =>
+  await control.must<readonly AuditEntry[]>("GET", `/audit?action=update_key&entity_id=${id}`);
+
+it("a batch that the console makes keeps its key until it has expired, and no other key", async () => {
   const tenantId = (await newTenant()).id;
   const ownKey = await control.must<CreatedKey>("POST", `/tenants/${tenantId}/keys`, { name: "own" });
   const consoleKey = await control.must<CreatedKey>("POST", `/tenants/${tenantId}/console-key`);
   for (const { key } of [ownKey, consoleKey]) {
     const call = await callsOf({ tenantId, keyId: key.id });
-    const form = new FormData();
-    form.append("purpose", "batch");
-    form.append("file", new Blob(["{}\n"]), "a.jsonl");
-    const file = (await (await call("/v1/files", { method: "POST", body: form })).json()) as { id: string };
-    const body = { input_file_id: file.id, endpoint: "/v1/embeddings", completion_window: "24h" };
-    await call("/v1/batches", { method: "POST", body: JSON.stringify(body) }, { "content-type": "application/json" });
+    await newBatch(call, await newFile(call));
   }
   const made = await control.must<readonly Batch[]>("GET", `/batches?tenant_id=${tenantId}`);
-  const ends = async (id: string) => (await control.must<ApiKey>("GET", `/keys/${id}`)).expires_at;
-  expect({ own: await ends(ownKey.key.id), console: await ends(consoleKey.key.id) }).toEqual({
+  const end = Date.parse(made.find(({ key_id }) => key_id === consoleKey.key.id)?.expires_at ?? "");
+  const keptUntil = await endOf(consoleKey.key.id);
+  expect({
+    own: await endOf(ownKey.key.id),
+    longerMs: Date.parse(keptUntil ?? "") - end,
+    audits: (await changesOf(consoleKey.key.id)).map(({ detail }) => detail),
+  }).toEqual({
     own: null,
-    console: made.find(({ key_id }) => key_id === consoleKey.key.id)?.expires_at,
+    longerMs: 60_000,
+    audits: [{ changed: { expires_at: [consoleKey.key.expires_at, keptUntil] } }],
+  });
+});
+
+it("a refused batch leaves the console's key as it was, and batches of a minute change it once", async () => {
+  const { id: tenantId } = await newTenant();
+  const { key } = await control.must<CreatedKey>("POST", `/tenants/${tenantId}/console-key`);
+  const call = await callsOf({ tenantId, keyId: key.id });
+  const fileId = await newFile(call);
+  await control.must("PATCH", `/tenants/${tenantId}`, { files_bytes: 1 });
+  const refused = { status: await newBatch(call, fileId), end: await endOf(key.id) };
+  await control.must("PATCH", `/tenants/${tenantId}`, { files_bytes: null });
+  const made = [await newBatch(call, fileId), await newBatch(call, fileId)];
+  expect({ refused, made, changes: (await changesOf(key.id)).length }).toEqual({
+    refused: { status: 403, end: key.expires_at },
+    made: [200, 200],
+    changes: 1,
   });
 });

@@ -109,8 +109,7 @@ export async function createBatch(
   if (file.purpose !== "batch") throw fieldError("input_file_id", "must be a file with the purpose batch");
   const now = ctx.now();
   const expiresAt = new Date(now.getTime() + WINDOW_MS);
-  await keepConsoleKey(ctx, keyId, expiresAt);
-  return await ctx.db.transaction(async (tx) => {
+  const made = await ctx.db.transaction(async (tx) => {
     // one after the other: what they count is what the next one adds to
     await tx.select({ id: tenants.id }).from(tenants).where(eq(tenants.id, tenantId)).for("no key update");
     const open = await tx.$count(batches, and(eq(batches.tenant_id, tenantId), isNull(batches.ended_at)));
@@ -135,6 +134,13 @@ export async function createBatch(
     await forgetEnded(tx, tenantId);
     return row;
   });
+  try {
+    await keepConsoleKey(ctx, keyId, expiresAt);
+  } catch (error) {
+    await ctx.db.delete(batches).where(eq(batches.id, made.id));
+    throw error;
+  }
+  return made;
 }
 
 /** Deletes the oldest ended batches of a tenant that has too many: they are short, but nothing else bounds them. */

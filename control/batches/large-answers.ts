@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/connect.ts";
 import { WaitingLine } from "../kernel/waiting-line.ts";
-import { inOneLine } from "./answer-text.ts";
+import { largeInOneLine } from "./answer-text.ts";
 import { storeAnswer } from "./files/answers.ts";
 import type { LineEnd } from "./line-store.ts";
 
@@ -34,9 +34,10 @@ export class LargeAnswers {
     const { db, ending, onFailed } = this.#options;
     const over = await this.#turns.begin();
     try {
-      const content = Buffer.from(inOneLine(answer));
+      let content: Buffer | undefined;
       for (;;) {
         try {
+          content ??= Buffer.from(await largeInOneLine(answer));
           return { ...end, answer: null, answerFileId: await storeAnswer(db, batchId, content, ending) };
         } catch (error) {
           if (ending.aborted) throw error;

@@ -125,7 +125,9 @@ async function applyChange<Body>(
         detail: changedFields(before, columns),
       });
       journal.tenantChanged(id);
-      if (columns.capture_until === null) journal.capturesRemoved(id);
+      // also when it is turned on: one may have come after the end of the last time
+      if (columns.capture_until === null || (columns.capture_until !== undefined && before.capture_until === null))
+        journal.capturesRemoved(id);
       return tenantRecord(after);
     } catch (error) {
       if (isUniqueViolation(error))

@@ -2,11 +2,13 @@
  * GET /usage/logs/{request_id}/capture: the bodies of a captured call, for admins (docs/rules/capture.md#reading). The audit entry is
  * written before the answer, so that nobody reads unseen.
  */
+import { and, eq, isNotNull } from "drizzle-orm";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { isSealed, SealError, type SealKey, unseal } from "../../shared/crypto/seal.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { captureFieldMs, storeKeys } from "../../shared/records.ts";
 import { type Capture, captureSchema } from "../../shared/schema/capture.ts";
+import { tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import { write } from "../kernel/write.ts";
@@ -20,9 +22,12 @@ interface CaptureSource {
   readonly captureKey: SealKey | undefined;
 }
 
-/** The capture. Throws 404 when there is none (any more), 503. */
+/** The capture. Throws 404 when there is none (any more) or the tenant's capture is off, 503. */
 export async function readCapture(ctx: VerbContext, source: CaptureSource, id: string): Promise<Capture> {
   const { request_id: requestId, tenant_id: tenantId } = await getUsageLog(ctx, source.analytics, id);
+  // a write of a Worker may have been on its way when it was turned off
+  const isOn = and(eq(tenants.id, tenantId), isNotNull(tenants.capture_until));
+  if ((await ctx.db.$count(tenants, isOn)) === 0) throw new GatewayError("not_found");
   const name = storeKeys.captures(tenantId);
   const sinceMs = ctx.now().getTime() - LIMITS.captureTime;
   const field = (await source.store.hashFields(name)).find(

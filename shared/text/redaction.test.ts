@@ -14,6 +14,42 @@ describe("a line of the log", () => {
     expect(JSON.parse(line)).toEqual({ model: `a ${CENSORED}`, reason: CENSORED });
   });
 
+  it.each([
+    ["a key of an upstream", "eyJabcdefgh-sk-AbCdEf0123456789_x", `eyJabcdefgh-${CENSORED}`],
+    ["a key of the gateway", `eyJabcdefgh-sk_${"0a".repeat(24)}`, `eyJabcdefgh-${CENSORED}`],
+    ["a bearer credential", "eyJabcdefgh-Bearer abc.DEF~123+/=", `eyJabcdefgh-${CENSORED}`],
+    ["a sealed secret", "eyJabcdefgh-enc:v1:AAECAwQ+/w==", `eyJabcdefgh-${CENSORED}`],
+    ["an identity token", "eyJabcdefgh.eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln", `${CENSORED}.c2ln`],
+  ])("never holds %s behind the beginning of an identity token", (_what, text, expected) => {
+    expect(censored(text)).toBe(expected);
+  });
+
+  const BYTES = 4_000_000;
+
+  // quadratic work would need minutes for the first of them, and longer for others
+  it.each([
+    "eyJ",
+    "eyJabcdefgh.",
+    "eyJabcdefgh..",
+    ".eyJ",
+    "sk-",
+    "sk_0",
+    "sk_0123456789abcde",
+    "Bearer ",
+    "Bearer",
+    "basic a",
+    "enc:v1:",
+    "enc:v1:a",
+    "://",
+    "://a:",
+    "://@",
+    ":",
+    "a@",
+  ])("is censored in linear time when it repeats %j", (unit) => {
+    const text = unit.repeat(BYTES / unit.length);
+    for (const end of ["", ".", ".a", " ", "@", "/"]) expect(censored(`${text}${end}`).length).toBeGreaterThan(0);
+  });
+
   it("never contains the user part of a URL", () => {
     expect(censored('{"a":"https://me:pass@host/x"}')).toBe(`{"a":"https://${CENSORED}@host/x"}`);
   });

@@ -165,6 +165,26 @@ describe("a tenant whose capture is on", () => {
     expect({ count: names.length, oldest: names[0] }).toEqual({ count: LIMITS.tenantCaptures, oldest: "old-6" });
   });
 
+  it("has none to read while capture is off, although one came into the store afterwards", async () => {
+    const of = await minted(inMs(MINUTE_MS));
+    const { id } = await chat(of);
+    await captureOf(of, id);
+    const hash = storeKeys.captures(of.tenant.id);
+    const late = (await bridged.backend.call(["HGETALL", hash])) as string[];
+    const turn = async (until: string | null) => {
+      await bridged.gateway.must("PATCH", `/tenants/${of.tenant.id}`, { capture_until: until });
+      return (await read(id)).status;
+    };
+    const off = await turn(null);
+    await bridged.backend.call(["HSET", hash, ...late]);
+    const afterwards = (await read(id)).status;
+    expect({ off, afterwards, onAgain: await turn(inMs(MINUTE_MS)) }).toEqual({
+      off: 404,
+      afterwards: 404,
+      onAgain: 404,
+    });
+  });
+
   it.each([
     ["capture is set to null", "PATCH", { capture_until: null }],
     ["the tenant is deleted", "DELETE", undefined],

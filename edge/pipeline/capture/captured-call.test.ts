@@ -81,10 +81,13 @@ it("keeps what the client gets of an upstream that refuses the request", async (
   expect(world.captures[0]).toMatchObject({ status_code: 400, answer: { text: '{"error":{"message":"no"}}' } });
 });
 
-it("keeps nothing of a call that was running when capture was turned off", async () => {
+it.each([
+  ["was turned off", () => ({ key: captured(null) })],
+  ["ended", ({ nowMs }: TestPipeline) => ({ nowMs: nowMs + 1 })],
+])("keeps nothing of a call that was running when capture %s", async (_, change) => {
   const world = worldOf(NOW_MS + 1);
   world.upstream = async () => {
-    world.key = captured(null);
+    Object.assign(world, change(world));
     return Response.json({ choices: [] });
   };
   await ended(world);

@@ -62,12 +62,12 @@ export class CapturedCall {
     this.#answer.push(bytes);
   }
 
-  /** Keeps it, unless capture was turned off meanwhile. Never rejects. */
+  /** Keeps it, unless capture has ended meanwhile. Never rejects. */
   async keep(statusCode: number): Promise<void> {
     const { ports, requestId, path } = this.#call;
     const { key, tenant } = this.#principal;
     const now = await ports.directory.key(key.key_hash, { fresh: true }).catch(() => null);
-    const isOn = (now?.record.tenant?.capture_until_ms ?? null) !== null;
+    const isOn = ports.clock() < (now?.record.tenant?.capture_until_ms ?? 0);
     const kept =
       isOn &&
       (await ports.captures.keep({
