@@ -60,7 +60,7 @@ describe("the environment's value of a setting", () => {
   it("is refused by its setting's name like any other body, and other settings are still saved", async () => {
     expect(await seed({ ...ALL, GATEWAY_SLACK_WEBHOOK_URL: "http://169.254.169.254/" })).toEqual({
       saved: ["auto_router"],
-      refused: [{ setting: "alerts", reason: "slack_webhook_url resolves to a blocked address" }],
+      refused: [{ setting: "alerts", reason: "slack_webhook_url may not be called: use another address" }],
     });
     expect(await seed({ GATEWAY_SLACK_WEBHOOK_URL: "http://me:secret@127.0.0.1/" })).toEqual({
       saved: [],

@@ -60,7 +60,7 @@ export const ATTENTION_ACTIONS: Readonly<Record<AttentionItem["kind"], string>> 
     "Same as [GatewayCellDown](#gatewaycelldown). A cell that is no longer configured leaves the list a day after it was last seen.",
   model_down: "Same as [model_health_down](#model_health_down).",
   no_replica:
-    "The Deployments page shows the state of each replica: pending ones wait for the scheduler, starting ones load the model, lost ones say why. Resolved when one is healthy.",
+    "The Deployments page shows the state of each replica: pending ones wait for the scheduler, starting ones load the model, lost ones say why. None is listed: turn on the job scheduler in Settings. Resolved when one is healthy.",
   endpoint_down:
     "Same as [model_health_down](#model_health_down), for one endpoint: the model's other endpoints keep serving. Fix or disable the endpoint; it counts as up again once a check finds it healthy.",
   provisioner_held: "Same as [slurm_reconcile_held](#slurm_reconcile_held).",

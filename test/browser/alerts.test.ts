@@ -75,6 +75,18 @@ describe("an active alert", () => {
     expect(problems()).toEqual([]);
   });
 
+  it("says all of what to do, in the list until its panel is open", async () => {
+    await downModel();
+    const { page } = await console_.open({ as: "admin" });
+    await page.goto("/alerts");
+    const cell = page.getByRole("row", { name: /Model down/ }).locator("td:has(> p)");
+    await cell.waitFor();
+    const cutPixels = await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+    await cell.click();
+    await page.getByRole("complementary", { name: "Alert" }).getByText("What to do").waitFor();
+    expect({ cutPixels, inList: await cell.count() }).toEqual({ cutPixels: 0, inList: 0 });
+  });
+
   it("that does not exist is said to be none", async () => {
     const { page } = await console_.open({ as: "admin" });
     await page.goto("/alerts?key=nothing");

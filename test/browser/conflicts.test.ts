@@ -315,8 +315,10 @@ it("sets no policy over the one that another admin has just set", async () => {
   await page.goto(`/tenants/${id}?tab=guardrails`);
   await writeFirst(page, async () => await must("PATCH", `/tenants/${id}/guardrails`, { policy }));
   await page.getByRole("button", { name: "Set policy" }).click();
+  await page.getByLabel("Personal data (PII)").first().check();
+  await page.getByRole("button", { name: "Save" }).click();
   await page
-    .getByRole("region", { name: "Notifications" })
+    .locator("form")
     .getByText(/\(changed_meanwhile\)/)
     .waitFor();
   expect((await must<Tenant>("GET", `/tenants/${id}`)).guardrails_policy).toMatchObject(policy);

@@ -144,7 +144,7 @@ const PAGES: readonly ListedPage[] = [
     name: "settings",
     as: "admin",
     path: "/settings?tab=boons",
-    isThere: async ({ page }) => await page.getByLabel("Vision enabled").waitFor(),
+    isThere: async ({ page }) => await page.getByLabel("Vision model").waitFor(),
   },
   { name: "users", as: "admin", path: "/users", isThere: listed("People who have signed in") },
   {

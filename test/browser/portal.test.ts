@@ -100,7 +100,7 @@ it("the limits of a tenant are listed with what is left and when it resets", asy
   await row(`Budget in tokens 1,000,000 ${left} Resets 1 `).waitFor();
   await row("Budget in USD No limit").waitFor();
   await row("Tokens per minute 90,000").waitFor();
-  await row("Concurrent requests 7 in each region 7 ").getByText("0 running, 0 waiting").waitFor();
+  await row("Concurrent requests 7 per region 7 ").getByText("0 running, 0 waiting").waitFor();
   await page
     .getByRole("table", { name: "Each key" })
     .getByRole("row", { name: "bounded Requests per minute: 30 No limit" })

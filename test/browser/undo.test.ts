@@ -92,12 +92,20 @@ describe("an undo", () => {
     const { page } = await fixture.open({ as: "admin" });
     await page.goto(`/tenants/${id}?tab=guardrails`);
     await page.getByRole("button", { name: "Set policy" }).click();
+    await page.getByLabel("Personal data (PII)").first().check();
+    const opened = await must<Tenant>("GET", `/tenants/${id}`);
+    await page.getByRole("button", { name: "Save" }).click();
     const undo = page.getByRole("button", { name: "Undo" });
     await undo.waitFor();
+    const { guardrails_policy: saved } = await must<Tenant>("GET", `/tenants/${id}`);
     await must("PATCH", `/tenants/${id}`, { weight: 3 });
     await undo.click();
-    await told(page, /Policy removed from/).waitFor();
-    expect(await must<Tenant>("GET", `/tenants/${id}`)).toMatchObject({ guardrails_policy: null, weight: 3 });
+    await told(page, /restored for/).waitFor();
+    expect({ opened, saved, undone: await must<Tenant>("GET", `/tenants/${id}`) }).toMatchObject({
+      opened: { guardrails_policy: null },
+      saved: { action: "block", input_scanners: ["pii"], fail_open: true },
+      undone: { guardrails_policy: null, weight: 3 },
+    });
   });
 });
 

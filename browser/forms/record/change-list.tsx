@@ -25,9 +25,9 @@ export function ChangeList({ specs, base, draft, values, zone }: ChangeListProps
     <section className={classes["changes"]} aria-label={text("changes")}>
       <h3>{text("changes")}</h3>
       <ul>
-        {changed.map(({ name, kind }) => (
+        {changed.map(({ name, kind, label }) => (
           <li key={name}>
-            <span>{fieldLabel(name)}</span>{" "}
+            <span>{label ?? fieldLabel(name)}</span>{" "}
             {kind === "secret" ? (
               <b>{text((draft[name] as TypedSecret).isRemoved ? "secretGoes" : "secretComes")}</b>
             ) : (

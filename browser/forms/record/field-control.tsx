@@ -70,7 +70,7 @@ export function FormFields({ specs, draft, errors, onType, zone, offered, contro
 function FieldControl({ spec, typed, error, onType, zone, offered }: FieldControlProps) {
   const { name, kind, choices, isNullable } = spec;
   const list = useId();
-  const label = fieldLabel(name);
+  const label = spec.label ?? fieldLabel(name);
   const hint = spec.hint ?? fieldHint(name);
   const shared = { label, ...(hint === undefined ? {} : { hint }), error, name };
   const value = typeof typed === "string" ? typed : "";

@@ -28,6 +28,8 @@ export interface FieldSpec {
   /** Nothing typed means null. */
   readonly isNullable: boolean;
   readonly choices: readonly string[];
+  /** What it is called here, in place of the name of every field of this name. */
+  readonly label?: string;
   /** What is said below it here, in place of what is said of every field of this name. */
   readonly hint?: string;
   /** What the choice of none is called here. */

@@ -191,7 +191,7 @@ export const modelsTexts = {
   cacheNote: "Full responses, for the same tenant and exactly the same request.",
   supports: "Capabilities",
   boonsNote:
-    "Add-ons (boons) improve requests or responses on the way. One works if it is selected here and turned on under Settings.",
+    "Add-ons improve requests or responses on the way. One works if it is selected here and turned on under Settings.",
   toolLoop: "the tool loop",
   boonOff: "Selected, but turned off under Settings: {names}",
   guardNote: "Guardrails belong to tenants and apply to every model. These tenants can use this model.",

@@ -88,7 +88,7 @@ export const playgroundTexts = {
   queue: "Queue",
   gateway: "Gateway",
   cache: "Cache",
-  boons: "Boons",
+  boons: "Add-ons",
   warnings: "Warnings",
   compression: "Compression",
   chosen: "Model used",

@@ -3,7 +3,7 @@ export const settingsTabsTexts = {
   tabs: "Settings sections",
   alerts: "Alerts",
   routing: "Routing",
-  boons: "Add-ons (boons)",
+  boons: "Add-ons",
   energy: "Energy",
   jobsched: "Job scheduler",
   assistant: "Assistant",

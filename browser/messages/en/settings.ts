@@ -38,16 +38,14 @@ export const settingsTexts = {
   modelGood: "{model} passed its health check in {ms}.",
   modelBad: "{model} is {status}. {message}",
   vision: "Vision",
-  visionText:
-    "Another model describes images for a model without vision. Applies to models with the add-on (boon) vision.",
+  visionText: "Another model describes images for a model without vision. Applies to models with this add-on.",
   structured: "Structured output",
   structuredText:
-    "A model repairs responses that do not match the requested schema. Applies to models with the add-on (boon) structured_output.",
+    "A model repairs responses that do not match the requested schema. Applies to models with this add-on.",
   tools: "Tool loop",
   toolsText: "Runs tools of MCP servers and returns their results to the model. Applies to models with tool servers.",
   compression: "Compression",
-  compressionText:
-    "Shortens long prompts if the tenant's policy allows it. Applies to models with the add-on (boon) compression.",
+  compressionText: "Shortens long prompts if the tenant's policy allows it. Applies to models with this add-on.",
   boonsNext: "Applies to the next request.",
   probe: "Test sidecar",
   probeNone: "No sidecar is configured (GATEWAY_COMPRESSOR_URL): lossy compression is not available.",

@@ -34,7 +34,12 @@ export function ActiveTab({
   const hasMarks = overview.data?.firing.some(
     ({ acknowledged_by: who, muted_until: until }) => who !== null || until !== null,
   );
-  const columns = useMemo(() => (hasMarks === true ? COLUMNS : COLUMNS.filter(({ id }) => id !== "mark")), [hasMarks]);
+  const isOpen = openKey !== undefined;
+  const columns = useMemo(
+    // the panel beside the list says what to do, too
+    () => COLUMNS.filter(({ id }) => (id === "mark" ? hasMarks : id !== "next" || !isOpen)),
+    [hasMarks, isOpen],
+  );
   const view = useListView({ rows: overview.data?.firing, columns });
   const firing = new Set(overview.data?.firing.map(({ key }) => key));
   const muted = overview.data?.muted.filter(({ key }) => !firing.has(key)) ?? [];
@@ -105,7 +110,7 @@ const COLUMNS: readonly ListColumn<Firing>[] = [
     id: "next",
     head: text("next"),
     isWide: true,
-    cell: ({ key }) => <span title={explainAlert(key).sentence}>{explainAlert(key).sentence}</span>,
+    cell: ({ key }) => <p>{explainAlert(key).sentence}</p>,
   },
   { id: "open", head: "", name: text("open"), cell: (alert) => <Open alert={alert} /> },
 ];

@@ -52,7 +52,7 @@ export function limitRows(
     format: (amount: number | null | undefined) => string,
   ): LimitRow =>
     cap === null
-      ? { ...named(id), allowed: none, left: none, resets: "" }
+      ? { ...named(id), allowed: none, left: "", resets: "" }
       : { ...named(id), allowed: format(cap), left: format(left), resets };
   const ofUser = (id: "userTokens" | "userUsd", cap: number | null, format: (amount: number) => string): LimitRow[] =>
     cap === null
@@ -68,7 +68,7 @@ export function limitRows(
   const rate = (id: RateField): LimitRow => {
     const [cap, name] = [tenant[id], fieldText(id)];
     return cap === 0
-      ? { id, name, allowed: none, left: none, resets: "" }
+      ? { id, name, allowed: none, left: "", resets: "" }
       : { id, name, allowed: formatCount(cap), left: text("leftInHeaders"), resets: text("refills") };
   };
   return [
@@ -80,7 +80,7 @@ export function limitRows(
     {
       ...named("concurrency"),
       ...(tenant.max_in_flight === null
-        ? { allowed: none, left: none, resets: "" }
+        ? { allowed: none, left: "", resets: "" }
         : {
             allowed: text("slotsEach", { count: tenant.max_in_flight }),
             left: formatCount(load?.slots_left),

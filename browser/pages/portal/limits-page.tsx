@@ -91,13 +91,10 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
 
 const LIMITS: readonly Column<LimitRow>[] = [
   { id: "limit", head: text("limit"), cell: ({ name }) => name },
-  { id: "allowed", head: text("allowed"), align: "right", cell: ({ allowed }) => allowed },
-  {
-    id: "left",
-    head: text("leftNow"),
-    align: "right",
-    cell: ({ left, now }) => (now === undefined ? left : `${left} (${now})`),
-  },
+  // side by side on a phone, too: what is long in them stands at the left
+  { id: "allowed", head: text("allowed"), cell: ({ allowed }) => allowed },
+  { id: "left", head: text("leftNow"), cell: ({ left }) => left },
+  { id: "now", head: text("now"), cell: ({ now }) => now },
   { id: "resets", head: text("resets"), cell: ({ resets }) => resets },
 ];
 

@@ -1,6 +1,7 @@
 import { boonsBodySchema, boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { objectSpecs } from "../../forms/record/field-specs.ts";
+import { fieldLabel } from "../../forms/record/field-words.ts";
 import { Trial } from "../../forms/trial.tsx";
 import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
@@ -33,7 +34,10 @@ export function BoonsTab() {
       name="boons"
       title={text(title)}
       effect={`${text(effect)} ${text("boonsNext")}`}
-      specs={SPECS.filter(({ name }) => name.startsWith(prefix))}
+      specs={SPECS.filter(({ name }) => name.startsWith(prefix)).map((spec) => ({
+        ...spec,
+        label: fieldLabel(spec.name.replace(prefix, "")),
+      }))}
       schema={boonsBodySchema}
       {...(model === null
         ? {}

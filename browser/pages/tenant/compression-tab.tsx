@@ -1,5 +1,5 @@
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
-import { compressionPolicyBody, compressionPolicyPatch } from "../../../shared/schema/tenant-policy.ts";
+import { compressionPolicyPatch } from "../../../shared/schema/tenant-policy.ts";
 import { api, type Records } from "../../data/api.ts";
 import { objectSpecs } from "../../forms/record/field-specs.ts";
 import { tenantTexts } from "../../messages/en/tenant.ts";
@@ -20,7 +20,6 @@ export function CompressionTab({ tenant }: TenantTabProps) {
       offText={text("compressionOff")}
       specs={SPECS}
       schema={compressionPolicyPatch}
-      first={compressionPolicyBody.parse({ enabled: true })}
       send={async (policy, header) =>
         await api.PATCH("/api/v1/tenants/{id}/compression", {
           params: { path: { id: tenant.id }, header },

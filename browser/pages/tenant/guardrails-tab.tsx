@@ -1,5 +1,5 @@
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
-import { guardrailsPolicyBody, guardrailsPolicyPatch } from "../../../shared/schema/tenant-policy.ts";
+import { guardrailsPolicyPatch } from "../../../shared/schema/tenant-policy.ts";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { objectSpecs } from "../../forms/record/field-specs.ts";
@@ -23,7 +23,6 @@ export function GuardrailsTab({ tenant }: TenantTabProps) {
       offText={text("policyOff")}
       specs={SPECS}
       schema={guardrailsPolicyPatch}
-      first={guardrailsPolicyBody.parse({ action: "log_only", input_scanners: ["pii"] })}
       send={async (policy, header) =>
         await api.PATCH("/api/v1/tenants/{id}/guardrails", {
           params: { path: { id: tenant.id }, header },

@@ -29,25 +29,26 @@ interface PolicyFormProps {
   readonly offText: string;
   readonly specs: readonly FieldSpec[];
   readonly schema: z.ZodType;
-  /** The policy that is set first. */
-  readonly first: FieldValues;
   readonly send: (policy: FieldValues | null, header: IfMatch) => Answered;
   readonly note?: (values: FieldValues) => ReactNode;
 }
 
-/** The policy that is set, and the tenant as it was shown or written last. */
+/** The policy that is removed or set again, and the tenant as it was shown or written last. */
 interface Turn {
   readonly set: FieldValues | null;
   readonly seen: FieldValues;
 }
 
-export function PolicyForm({ tenant, field, title, offText, specs, schema, first, send, note }: PolicyFormProps) {
+export function PolicyForm({ tenant, field, title, offText, specs, schema, send, note }: PolicyFormProps) {
   const { id, name, timezone } = tenant;
   const isReadOnly = useCurrentUser().role === "user";
   const queries = useQueryClient();
   const policy = tenant[field];
   // a policy that somebody else turns off while it is edited here takes nothing away that was typed
   const [isEdited, setEdited] = useState(false);
+  // a form without a policy: none is stored before something is chosen
+  const [isOpen, setOpen] = useState(false);
+  if (isOpen && policy !== null) setOpen(false);
   const doneText = (set: FieldValues | null): string => text(set === null ? "policyRemoved" : "policySet", { name });
   const readNow = async () =>
     await queries.fetchQuery({ ...read("/api/v1/tenants/{id}", { params: { path: { id } } }), staleTime: 0 });
@@ -63,12 +64,12 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
     <Panel
       title={title}
       actions={
-        !isReadOnly && (
+        !(isReadOnly || isOpen) && (
           <Row>
             <Button
               writes
               isBusy={turning.isBusy}
-              onClick={() => turning.run({ set: policy === null ? first : null, seen: tenant })}
+              onClick={() => (policy === null ? setOpen(true) : turning.run({ set: null, seen: tenant }))}
             >
               {text(policy === null ? "turnOn" : "turnOff")}
             </Button>
@@ -76,7 +77,7 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
         )
       }
     >
-      {policy === null && !isEdited ? (
+      {policy === null && !(isEdited || isOpen) ? (
         <Notice>{offText}</Notice>
       ) : (
         <RecordForm

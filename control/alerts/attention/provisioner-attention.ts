@@ -13,7 +13,9 @@ import { heldFor } from "../../provisioner/jobsched/provisioner-watch.ts";
 /** As much as the whole list shows, of each kind. */
 const ROWS_MAX = 200;
 /** Of some replicas, the first to come into its state. */
-const SINCE = sql<string>`to_char(min(${modelReplicas.state_since}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const SINCE = sql<
+  string | null
+>`to_char(min(${modelReplicas.state_since}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** Nobody is called for a model that is off or being worked on. */
 export const inUse = (now: Date) =>
@@ -63,13 +65,13 @@ async function failedModels({ db }: VerbContext): Promise<readonly AttentionItem
   }));
 }
 
-/** Their replicas are on their way, or were lost. */
+/** None of their replicas was started, or they are on their way, or were lost. */
 async function unservedModels({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
   const rows = await db
     .select({ id: models.id, name: models.model_name, wanted: managedModels.target_replicas, since: SINCE })
-    .from(modelReplicas)
-    .innerJoin(managedModels, eq(managedModels.model_id, modelReplicas.model_id))
+    .from(managedModels)
     .innerJoin(models, eq(models.id, managedModels.model_id))
+    .leftJoin(modelReplicas, eq(modelReplicas.model_id, managedModels.model_id))
     .where(
       and(
         inUse(now),
@@ -79,7 +81,7 @@ async function unservedModels({ db }: VerbContext, now: Date): Promise<readonly 
       ),
     )
     .groupBy(models.id, models.model_name, managedModels.target_replicas)
-    .having(sql`bool_and(${modelReplicas.state} <> 'healthy')`)
+    .having(sql`bool_and(${modelReplicas.state} IS DISTINCT FROM 'healthy')`)
     .orderBy(asc(models.model_name))
     .limit(ROWS_MAX);
   return rows.map(({ id, name, wanted, since }) => ({

@@ -33,7 +33,7 @@ it("a managed model needs attention until one of its replicas is healthy, but no
   await must("PATCH", `/models/${id}`, { health: { maintenance_until: null } });
   await must("PATCH", `/replicas/${replica?.id}`, { state: "healthy" });
   expect({ withoutReplicas, pending, inMaintenance, served: await unserved() }).toEqual({
-    withoutReplicas: [],
+    withoutReplicas: ["0 of 2 replicas are healthy"],
     pending: ["0 of 2 replicas are healthy"],
     inMaintenance: [],
     served: [],
