@@ -151,6 +151,8 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
             name: unique("name"),
             model_name: unique("model"),
             job_id: unique("job"),
+            email: `${unique("person")}@example.org`,
+            group_name: unique("group"),
             intent_id: randomUUID(),
           })
             .filter(([name]) => name in example)
@@ -162,6 +164,14 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
           const value = isBenchmarked(operation, path) ? absent(drawn) : drawn;
           const text = jsonText(withField({ ...example, ...names() }, path, value));
           const answer = await judge(path, value, await send(operation.method, target.path, text));
+          // of some records there may only be a few
+          if (operation.method === "post" && answer !== null)
+            await send("delete", `${target.path}/${encodeURIComponent(String(answer["id"] ?? answer["name"]))}`);
+          if (operation.path.endsWith("/{name}") && answer !== null) {
+            const [path = "", name = ""] = [target.path.replace(/[^/]+$/, ""), /[^/]+$/.exec(target.path)?.[0]];
+            const back = jsonText({ name: decodeURIComponent(name) });
+            await send(operation.method, path + encodeURIComponent(String(answer["name"])), back);
+          }
           if (answer === null || at === null || "model_id" in answer) return;
           const { warnings: _warnings, ...record } = answer;
           expect(await (await send("get", at)).json()).toEqual(record);
