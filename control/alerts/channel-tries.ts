@@ -1,6 +1,6 @@
 /**
  * What this replica knows of its messages on one channel (docs/rules/alerts.md#failures-of-channels): whose turn it is, and when a
- * message that could not be sent is tried again. A replica that takes over begins anew: it tries earlier, and longer.
+ * message that could not be sent is tried again. A replica that takes over knows none of it: it tries earlier, and longer.
  */
 import { TenantTurns } from "../kernel/tenant-turns.ts";
 
@@ -40,7 +40,7 @@ export class ChannelTries {
     const pauseMs = askedMs === null ? own : Math.min(Math.max(askedMs, 0), ASKED_MAX_MS);
     this.#failures += 1;
     this.#untilMs = nowMs + pauseMs;
-    // nobody waits any more for an issue that was acknowledged since, or is not sent here now
+    // an issue that was acknowledged since, or is no longer sent here, is forgotten
     for (const [key, { untilMs }] of this.#failed) if (nowMs - untilMs >= GIVEN_UP_MS) this.#failed.delete(key);
     const firstMs = this.#failed.get(issueKey)?.firstMs ?? nowMs;
     this.#failed.delete(issueKey);

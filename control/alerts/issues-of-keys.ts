@@ -1,6 +1,6 @@
 /**
- * Keeps the number of issues about keys of one tenant small (docs/rules/alerts.md#many-issues-of-a-tenant): whoever may make keys may
- * make any number of them, one after another.
+ * Keeps the number of issues about keys of one tenant small (docs/rules/alerts.md#many-issues-of-a-tenant): a person who
+ * may make keys can make any number of them, one after another.
  */
 import { and, desc, eq, gt, inArray, sql } from "drizzle-orm";
 import { issueOf } from "../../shared/alerts.ts";
@@ -10,8 +10,8 @@ import type { RaisedAlert } from "../kernel/alert-sink.ts";
 import { FIRING_MS } from "./alert-log.ts";
 import { alertLog, alertMarks } from "./tables.ts";
 
-/** So many keys of a tenant are told apart; more are one issue, entry or message with the first names. */
-export const KEYS_TOLD_APART = 3;
+/** So many keys of a tenant have their own issue, entry or message; further ones share one, with the first names. */
+export const KEYS_LISTED_MAX = 3;
 
 const ISSUE_OF_KEY = "^key_term_budget_(?:warn|exhausted):[0-9a-f-]{36}$";
 const ofKey = /^(key_term_budget_(?:warn|exhausted)):([0-9a-f-]{36})$/;
@@ -59,7 +59,7 @@ export async function gathered(
     const group = groupOf(alert.issueKey);
     const known = group === null ? null : apartIn(group);
     if (group === null || known === null || known.has(alert.issueKey)) told.push(alert);
-    else if (known.size < KEYS_TOLD_APART) {
+    else if (known.size < KEYS_LISTED_MAX) {
       known.add(alert.issueKey);
       told.push(alert);
     } else further.set(group, [...(further.get(group) ?? []), alert]);
@@ -123,6 +123,6 @@ async function asOne(
 
 /** A few of the names, each once. */
 export function firstNames(names: readonly string[]): string {
-  const few = [...new Set(names)].slice(0, KEYS_TOLD_APART);
+  const few = [...new Set(names)].slice(0, KEYS_LISTED_MAX);
   return few.map((name) => JSON.stringify(name)).join(", ");
 }

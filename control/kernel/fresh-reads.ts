@@ -1,6 +1,6 @@
 /**
- * Reads that must not be older than the question: who asks while one is under way shares the next one, which begins when that has
- * ended. So nobody makes more than one read of the same thing at a time.
+ * Reads that must not be older than the question. A question during a read shares the next read, which begins when that one has
+ * ended, so there is one read of the same thing at a time.
  */
 
 interface Reading<T> {

@@ -1,6 +1,6 @@
 /** Entries about keys: of a tenant with many, one for all of them, so that it cannot fill the list (docs/rules/attention.md). */
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
-import { firstNames, KEYS_TOLD_APART } from "../issues-of-keys.ts";
+import { firstNames, KEYS_LISTED_MAX } from "../issues-of-keys.ts";
 
 /** The entry of one key. */
 interface EntryOfKey {
@@ -17,7 +17,7 @@ interface EntryOfKey {
 export function entriesOfKeys(entries: readonly EntryOfKey[], said: string, atLeast = false): readonly AttentionItem[] {
   return [...Map.groupBy(entries, ({ tenantId }) => tenantId).values()].flatMap((those) => {
     const [first] = those;
-    if (first === undefined || first.keys <= KEYS_TOLD_APART) return those.map(({ item }) => item);
+    if (first === undefined || first.keys <= KEYS_LISTED_MAX) return those.map(({ item }) => item);
     const detail = `${atLeast ? "at least " : ""}${first.keys} ${said}, the first are ${firstNames(those.map(({ key }) => key))}`;
     const sinces = those.flatMap(({ item }) => item.since ?? []).toSorted();
     return [

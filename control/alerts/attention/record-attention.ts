@@ -13,7 +13,7 @@ import type { VerbContext } from "../../kernel/context.ts";
 import { assistantSetting } from "../../kernel/settings/definitions.ts";
 import { readSetting } from "../../kernel/settings/setting.ts";
 import { isKeyOfPeople } from "../../tenants/own-tenants.ts";
-import { KEYS_TOLD_APART } from "../issues-of-keys.ts";
+import { KEYS_LISTED_MAX } from "../issues-of-keys.ts";
 import { entriesOfKeys } from "./entries-of-keys.ts";
 import { inUse, provisionerAttention } from "./provisioner-attention.ts";
 
@@ -134,9 +134,9 @@ async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly Atte
     .with(ending)
     .select()
     .from(ending)
-    .where(lte(ending.place, KEYS_TOLD_APART))
+    .where(lte(ending.place, KEYS_LISTED_MAX))
     .orderBy(asc(ending.until))
-    .limit(ROWS_MAX * KEYS_TOLD_APART);
+    .limit(ROWS_MAX * KEYS_LISTED_MAX);
   return entriesOfKeys(
     rows.map(({ id, tenantId, prefix, name, tenant, until, keys }) => ({
       tenantId,
