@@ -71,7 +71,7 @@ describe("guessing", () => {
       );
       await waitFor(
         () => lines("control", '"key":"admin_auth_failures"').at(-1) ?? "",
-        (line) => /"title":"Wrong admin tokens","detail":"\d\d wrong tokens from 1 addresses in a minute"/.test(line),
+        (line) => /"title":"Wrong admin tokens","detail":"\d\d wrong tokens from 1 address in a minute"/.test(line),
       );
       expect(log.text()).not.toContain("guess-");
     },
