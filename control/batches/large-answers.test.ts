@@ -1,4 +1,8 @@
-/** Large answers to lines are outside their rows, and none is lost or doubled (docs/rules/batches.md#results). The data plane is a server. */
+/**
+ * Large answers to lines are outside their rows, and none is lost or doubled (docs/rules/batches.md#results). The data plane is a server.
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
