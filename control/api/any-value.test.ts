@@ -168,9 +168,9 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
           if (operation.method === "post" && answer !== null)
             await send("delete", `${target.path}/${encodeURIComponent(String(answer["id"] ?? answer["name"]))}`);
           if (operation.path.endsWith("/{name}") && answer !== null) {
-            const [path = "", name = ""] = [target.path.replace(/[^/]+$/, ""), /[^/]+$/.exec(target.path)?.[0]];
-            const back = jsonText({ name: decodeURIComponent(name) });
-            await send(operation.method, path + encodeURIComponent(String(answer["name"])), back);
+            const path = target.path.replace(/[^/]+$/, encodeURIComponent(String(answer["name"])));
+            const name = decodeURIComponent(target.path.split("/").at(-1) ?? "");
+            await send(operation.method, path, jsonText({ name }));
           }
           if (answer === null || at === null || "model_id" in answer) return;
           const { warnings: _warnings, ...record } = answer;

@@ -25,7 +25,10 @@ export const createGroupGrantSchema = z
     provider: z.string({ error: "must be a string" }).regex(/^[a-z0-9-]{1,32}$/, "must be the id of a provider"),
     group_name: requiredText(GROUP_MAX),
     role: oneOf(USER_ROLES),
-    tenant_id: storedId.nullable().default(null).meta({ examples: [null] }),
+    tenant_id: storedId
+      .nullable()
+      .default(null)
+      .meta({ examples: [null] }),
   })
   .refine(({ role, tenant_id }) => isWide(role) === (tenant_id === null), {
     path: ["tenant_id"],

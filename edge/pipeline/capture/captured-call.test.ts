@@ -58,7 +58,7 @@ it("keeps a stored answer", async () => {
     path: "/v1/chat/completions",
     status: 200,
     content_type: "application/json",
-    body: new TextEncoder().encode('{"stored":1}'),
+    body: Uint8Array.from(new TextEncoder().encode('{"stored":1}')),
     input_tokens: 1,
     output_tokens: 1,
     stored_at_ms: 0,
