@@ -129,7 +129,7 @@ export class AlertIssues {
       .where(and(eq(alertIssues.channel, channel), eq(alertIssues.issue_key, issueKey)));
   }
 
-  /** The message could not be sent now: it waits as before. */
+  /** The message could not be sent now, so it stays in the queue. */
   async release({ channel, issueKey }: DueIssue): Promise<void> {
     await this.#db
       .update(alertIssues)

@@ -2,7 +2,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { alertIssues } from "./tables.ts";
 
-/** Issues of which each tenant has its own. A pattern of PostgreSQL and of JavaScript. */
+/** The issues that each tenant has separately, as a pattern that PostgreSQL and JavaScript read alike. */
 const OF_TENANTS =
   "^(?:(?:key_)?term_budget_|guardrails_(?:in|out)put|stored_objects_forgotten:|tenant_expiry:|identity_tenant_created:)";
 const ID_AT_END = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$";

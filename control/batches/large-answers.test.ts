@@ -214,7 +214,7 @@ it("the pieces go into a bucket with the results", async () => {
   await server.close();
 });
 
-it("it counts for the bytes of its tenant and not for its files, and goes with the batch or the tenant", async () => {
+it("it counts for its tenant's bytes, not files, and goes with the batch or the tenant", async () => {
   const { db } = control.ctx;
   const [one, other] = [await newBatch(), await newBatch()];
   const { signal } = new AbortController();

@@ -25,7 +25,7 @@ function changing() {
   return { ask, end, running, state };
 }
 
-it("who asks while a read is under way gets what was written meanwhile, from one more read", async () => {
+it("a question during a read gets what was written meanwhile, from one more read", async () => {
   const { ask, end, running, state } = changing();
   const first = ask();
   state.value = 1;

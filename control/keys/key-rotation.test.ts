@@ -111,7 +111,7 @@ describe("a key", () => {
   });
 });
 
-it("a new key that would have expired already is refused, and a key is ended with a time in the past", async () => {
+it("a new key that has expired is refused, but a past time ends an existing one", async () => {
   const past = { expires_at: "2020-01-01T00:00:00Z" };
   const refused = await control.request("POST", `/api/v1/tenants/${tenant.id}/keys`, past);
   const { error } = (await refused.json()) as ErrorBody;

@@ -1,6 +1,6 @@
 /**
  * GET /usage/logs/{request_id}/capture: the bodies of a captured call, for admins (docs/rules/capture.md#reading). The audit entry is
- * written before the answer, so that nobody reads unseen.
+ * written before the answer, so that no read is unseen.
  */
 import { and, eq, isNotNull } from "drizzle-orm";
 import { LIMITS } from "../../shared/catalogues/limits.ts";

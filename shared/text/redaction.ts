@@ -35,7 +35,7 @@ const SECRET_TEXT =
   /sk_[0-9a-f]{16,}|sk-[\w-]{16,}|[Bb]earer [\w.~+/=-]{8,}|[Bb]asic [\w.~+/=-]{8,}|enc:v1:[\w+/=-]+|:\/\/[^\s"\\/@]+@/g;
 
 /**
- * These and identity tokens. What only begins like a token is found whole: to look behind each "eyJ" in it takes quadratic
+ * These and identity tokens. A text that only starts like a token is matched whole: to look behind each "eyJ" in it takes quadratic
  * time.
  */
 const SECRET_OR_TOKEN = new RegExp(`eyJ[\\w-]{8,}(?:\\.[\\w-]+\\.[\\w-]*)?|${SECRET_TEXT.source}`, "g");

@@ -34,7 +34,7 @@ export function DeploymentPage() {
   const { modelId } = route.useParams();
   const { tab } = route.useSearch();
   useEffect(() => {
-    // While the spec is read; a failure is told where the part is shown.
+    // While the spec is read; a failure is shown in place of the part.
     if (tab === "spec") loadSpec().catch(() => undefined);
   }, [tab]);
   const spec = useQuery(

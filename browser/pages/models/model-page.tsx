@@ -34,7 +34,7 @@ type ModelTab = (typeof MODEL_TABS)[number];
 const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<ModelTabProps> }>>> = {
   overview: async () => ({ default: (await import("./overview-tab.tsx")).ModelOverviewTab }),
   connection: async () => {
-    import("./endpoints-panel.tsx").catch(() => undefined); // a failure is told where the panel is shown
+    import("./endpoints-panel.tsx").catch(() => undefined); // a failure is shown in place of the panel
     return { default: (await import("./connection-tab.tsx")).ConnectionTab };
   },
   reliability: async () => ({ default: (await import("./form-tabs.tsx")).ReliabilityTab }),
@@ -103,7 +103,7 @@ function ModelOfId({ modelId }: { readonly modelId: string }) {
   const model = useQuery(read("/api/v1/models/{id}", { params: { path: { id: modelId } } }, { everyMs: EVERY_MS }));
   const tab = tabOf(route.useSearch());
   useEffect(() => {
-    for (const load of [loadActions, LOADS[tab]]) load().catch(() => undefined); // a failure is told where the part is shown
+    for (const load of [loadActions, LOADS[tab]]) load().catch(() => undefined); // a failure is shown in place of the part
   }, [tab]);
   // Asked for while the part that shows them is still being loaded.
   useQuery(endpointsRead(modelId, tab === "connection"));

@@ -1,6 +1,6 @@
 /**
  * What the database knows of managed models that a person has to act on (docs/rules/attention.md): a provisioner that
- * cannot work, models whose replicas cannot be started or of which none is healthy, and replicas that were lost.
+ * cannot work, models whose replicas cannot be started or are all unhealthy, and replicas that were lost.
  */
 import { and, asc, eq, gt, isNotNull, isNull, lte, or, sql } from "drizzle-orm";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";

@@ -1,5 +1,5 @@
 /**
- * Large answers to lines, as files that nobody sees until they are part of the results (docs/rules/batches.md#results). Their pieces
+ * Large answers to lines, as hidden files until they are part of the results (docs/rules/batches.md#results). Their pieces
  * are always in the database, so lines end while a bucket is away.
  */
 import { performance } from "node:perf_hooks";

@@ -78,7 +78,7 @@ it("the downloads of a tenant together have four pages at work", async () => {
   expect({ texts: new Set(await all), most: seen.most }).toEqual({ texts: new Set([WHOLE]), most: AT_ONCE });
 });
 
-it("a page that is read when its reader leaves keeps its turn until it is there; no further one is read", async () => {
+it("a page keeps its turn when its reader leaves, and no further page is read", async () => {
   const { download, read, seen, pagesCome } = consoleBefore();
   const leaving = new AbortController();
   const begun = Promise.all(Array.from({ length: PERSON_AT_ONCE }, async () => await download("ann", leaving.signal)));

@@ -1,4 +1,4 @@
-/** A managed model of which no replica is healthy needs attention (docs/rules/attention.md#kinds). */
+/** A managed model without a healthy replica needs attention (docs/rules/attention.md#kinds). */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await control.close());
 
-it("a managed model needs attention until one of its replicas is healthy, but not in maintenance", async () => {
+it("a managed model needs attention until a replica is healthy, except in maintenance", async () => {
   const { must } = control;
   const { id, model_name } = await must<Model>("POST", "/models", { model_name: `m-${randomUUID()}` });
   const unserved = async () =>

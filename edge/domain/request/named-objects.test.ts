@@ -176,7 +176,7 @@ describe("the objects that a body names", () => {
     });
   });
 
-  it("are no paths where base64 is escaped as some clients write it, and paths however they are escaped", () => {
+  it("are no paths in escaped base64, and are paths however they are escaped", () => {
     const base64 = `/9j/${"Ab+/".repeat(2_000)}=`;
     const escaped = JSON.stringify({ image: base64 }).replaceAll("+", "\\u002B").replaceAll("=", "\\u003d");
     expect(namedBy(escaped)).toEqual({ lookedUp: [], withContent: [] });
