@@ -1,5 +1,5 @@
 /** Why a queue waits, and what would let it go (docs/rules/fairshare.md#why-a-request-waits). Pure. */
-import type { WaitingQueue } from "../../shared/schema/load.ts";
+import type { FairshareLive, WaitingQueue } from "../../shared/schema/load.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
 import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
@@ -26,6 +26,44 @@ export function explainWaiting(queue: WaitingQueue): WaitingExplanation {
     remedy: text(`wait_${reason}_fix`),
     link: linkOf(reason, tenant_id, model),
   };
+}
+
+/** A call that has no answer yet. */
+interface WaitingCall {
+  /** Undefined: of any tenant, as with a pasted key. */
+  readonly tenantId: string | undefined;
+  readonly model: string;
+  /** How long ago it was sent, at the time of the live view; negative: it was sent after that. */
+  readonly waitedMs: number;
+}
+
+/** How old the live view can be. */
+const LIVE_AGE_MS = 2000;
+const HOLDERS_MAX = 3;
+
+/** Why a call has no slot yet, its place, and who holds the slots; null: no request waits in its queue for as long as the call. */
+export function explainCallWait(live: FairshareLive, { tenantId, model, waitedMs }: WaitingCall): string | null {
+  const queue = live.waiting.find(
+    (one) =>
+      waitedMs >= 0 &&
+      (tenantId === undefined || one.tenant_id === tenantId) &&
+      (model === "auto" || one.model === model) &&
+      one.oldest_wait_ms + LIVE_AGE_MS > waitedMs,
+  );
+  if (queue === undefined) return null;
+  const place = queue.queued === 1 ? text("waitFirst") : text("waitAhead", { count: queue.queued - 1 });
+  return `${explainWaiting(queue).sentence} ${place} ${slotHolders(live)}`;
+}
+
+/** How many slots of the cell are in use, and by which tenants most. */
+export function slotHolders(live: Pick<FairshareLive, "global_in_flight" | "max_in_flight" | "tenants">): string {
+  const most = live.tenants.filter(({ in_flight }) => in_flight > 0).sort((a, b) => b.in_flight - a.in_flight);
+  const names = most.slice(0, HOLDERS_MAX).map(({ name, in_flight }) => `${name} ${in_flight}`);
+  return text("slotHolders", {
+    used: live.global_in_flight,
+    all: live.max_in_flight,
+    names: [...names, ...(most.length > HOLDERS_MAX ? ["…"] : [])].join(", "),
+  });
 }
 
 function linkOf(reason: WaitingQueue["reason"], tenantId: string, model: string): LinkTarget | null {

@@ -5,7 +5,7 @@ import { ALERT_TITLES } from "../../shared/catalogues/alerts.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../shared/errors.ts";
 import { ATTENTION_KINDS, type AttentionItem } from "../../shared/schema/attention.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
-import { fairshareLiveSchema } from "../../shared/schema/load.ts";
+import { type FairshareLive, fairshareLiveSchema } from "../../shared/schema/load.ts";
 import { zeroUsageRow } from "../../shared/usage/usage-row.ts";
 import { ADMISSION_CLASSES, CACHE_STATUSES } from "../../shared/usage/usage-values.ts";
 import { errorTexts } from "../messages/en/errors.ts";
@@ -14,7 +14,7 @@ import { explainBudget } from "./explain-budget.ts";
 import { explainError, ROW_ERROR_CODES } from "./explain-error.ts";
 import { explainHealth } from "./explain-health.ts";
 import { type ExplainedRow, explainRequest } from "./explain-request.ts";
-import { explainWaiting } from "./explain-waiting.ts";
+import { explainCallWait, explainWaiting } from "./explain-waiting.ts";
 import { runOutWords } from "./run-out.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
@@ -181,6 +181,31 @@ describe("requests", () => {
 });
 
 describe("queues", () => {
+  it("that a call is in, with what can go first and who holds the slots", () => {
+    const queue = { tenant_id: "t", tenant: "acme", group: "default", model: "gpt", oldest_wait_ms: 9000 } as const;
+    const slots = [
+      { name: "beta", in_flight: 1 },
+      { name: "idle", in_flight: 0 },
+      { name: "acme", in_flight: 5 },
+    ] as FairshareLive["tenants"];
+    const live = (queued: number) =>
+      ({
+        global_in_flight: 6,
+        max_in_flight: 6,
+        tenants: slots,
+        waiting: [{ ...queue, queued, reason: "cell_full" }],
+      }) as unknown as FairshareLive;
+    const call = { tenantId: "t", model: "gpt", waitedMs: 8000 };
+    expect(explainCallWait(live(1), call)).toBe(
+      "1 request of acme for gpt waits: every slot of the cell is in use. It is first in its queue. 6 of 6 slots are in use: acme 5, beta 1.",
+    );
+    expect(explainCallWait(live(4), { ...call, tenantId: undefined, model: "auto" })).toContain(
+      "Up to 3 requests of its queue can go first.",
+    );
+    for (const other of [{ tenantId: "u" }, { model: "phi" }, { waitedMs: 12_000 }, { waitedMs: -1 }])
+      expect(explainCallWait(live(1), { ...call, ...other })).toBeNull();
+  });
+
   it.each(fairshareLiveSchema.shape.waiting.element.shape.reason.options)(
     "that wait for %s say why and what lets them go",
     (reason) => {

@@ -17,6 +17,8 @@ export const batchesTexts = {
   cancelled: "Cancelled",
   progress: "Progress",
   progressOf: "{done} of {total} lines",
+  waitsForSlot:
+    "Waiting for a slot: {count, plural, one {# line runs} other {# lines run}} once a slot is free that no request needs.",
   failedLines: "Failed lines",
   created: "Created",
   expires: "Expires",

@@ -44,6 +44,9 @@ export const explainTexts = {
   fix_stream_and_attempts: "Failed attempts take time. Check the health of the model's endpoints.",
   fix_upstream: "Check the health of the model and its endpoints.",
   askOperator: "Only an operator of the gateway can change this. Give them the request ID {requestId}.",
+  waitFirst: "It is first in its queue.",
+  waitAhead: "Up to {count, plural, one {# request} other {# requests}} of its queue can go first.",
+  slotHolders: "{used} of {all} slots are in use: {names}.",
   wait_tenant_cap_name: "Tenant concurrency",
   wait_tenant_cap:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the tenant has reached its max concurrency.",

@@ -68,7 +68,10 @@ export const playgroundTexts = {
   sendAgain: "Send again",
   cancel: "Cancel",
   retry: "Try again",
-  running: "Waiting for the answer",
+  running: "Waiting for the model's answer",
+  waitsForSlot: "Waiting for a slot.",
+  tenantWaits:
+    "{count, plural, one {# request of your tenant waits} other {# requests of your tenant wait}}, {running} run. Longest wait: {longest}.",
   stopped: "Stopped.",
   reasoning: "Reasoning",
   calls: "calls {name}",

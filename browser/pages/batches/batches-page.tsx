@@ -1,11 +1,14 @@
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
+import { read } from "../../data/reads.ts";
 import { callAsTenant } from "../../data/relay.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
+import { slotHolders } from "../../explain/explain-waiting.ts";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
@@ -19,7 +22,7 @@ import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatCount, formatShare } from "../../ui/format.ts";
 import { Filters, PageHead, Stack } from "../../ui/layout.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty, Notice } from "../../ui/states.tsx";
 import { BatchResults } from "./batch-results.tsx";
 import { BATCH_TONES, canCancel, doneShare } from "./batch-states.ts";
 import classes from "./batches.module.css";
@@ -44,6 +47,7 @@ export function BatchesPage() {
     { tenant_id: isAdmin ? undefined : (own ?? undefined), status: search.status, q: search.q },
     { everyMs: EVERY_MS },
   );
+  const live = useQuery(read("/api/v1/fairshare/live", {}, { everyMs: EVERY_MS, enabled: isAdmin })).data;
   const view = useListView({ rows: batches.data, columns: isAdmin ? COLUMNS : USER_COLUMNS });
   const change = (changed: Parameters<typeof changedSearch<typeof search>>[1]): void =>
     void navigate({ search: (before) => changedSearch(before, changed), replace: true });
@@ -80,6 +84,14 @@ export function BatchesPage() {
           onChange={({ target }) => change({ status: BATCH_STATUSES.find((status) => status === target.value) })}
         />
       </Filters>
+      {live !== undefined && live.batch_queued > 0 && live.batch_in_flight === 0 && (
+        <Notice tone="warn">
+          <p>
+            {text("waitsForSlot", { count: live.batch_queued })} {slotHolders(live)}{" "}
+            <Link to="/fairshare">{pageText("fairshare")}</Link>
+          </p>
+        </Notice>
+      )}
       <ListTable
         state={batches}
         view={view}
@@ -138,8 +150,9 @@ function Progress({ batch }: { readonly batch: Batch }) {
   if (share === null) return null;
   const done = formatCount(batch.lines_completed + batch.lines_failed);
   return (
-    <span title={text("progressOf", { done, total: formatCount(batch.lines_total) })}>
-      <progress className={classes["progress"]} value={share} aria-label={text("progress")} /> {formatShare(share)}
+    <span title={formatShare(share)}>
+      <progress className={classes["progress"]} value={share} aria-label={text("progress")} />{" "}
+      {text("progressOf", { done, total: formatCount(batch.lines_total) })}
     </span>
   );
 }

@@ -15,6 +15,8 @@ export interface Exchange {
   /** Tells it from every other one of the page. */
   readonly id: number;
   readonly model: string;
+  /** Undefined: it was sent with a pasted key, or as the person's own tenant. */
+  readonly tenantId: string | undefined;
   /** Results for the calls of the exchange before. */
   readonly results: readonly ToolResult[];
   readonly answer: Answer;

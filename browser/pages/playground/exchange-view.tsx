@@ -13,6 +13,7 @@ import { type ToolCall, textBlocks } from "./answer.ts";
 import type { Exchange, ExchangeFailure, ToolResult } from "./conversation.ts";
 import { Figures, useRow } from "./figures.tsx";
 import classes from "./playground-page.module.css";
+import { Waiting } from "./waiting.tsx";
 
 const text = texts("playground", playgroundTexts);
 
@@ -52,7 +53,7 @@ export function ExchangeView({ exchange, calls, onResults, onRetry }: ExchangePr
       ))}
       {!isOver && content === "" && (
         <p className={classes["muted"]} role="status">
-          {text("running")}
+          <Waiting exchange={exchange} />
         </p>
       )}
       {state === "stopped" && <p className={classes["muted"]}>{text("stopped")}</p>}

@@ -94,6 +94,7 @@ class Playground {
     const exchange: Exchange = {
       id,
       model,
+      tenantId: typeof as === "object" && "tenantId" in as ? as.tenantId : undefined,
       results,
       answer: NO_ANSWER,
       state: "running",
