@@ -49,6 +49,27 @@ it("lists what every model costs for a million tokens, and leads to where it is 
   expect(problems()).toEqual([]);
 });
 
+it.each([1440, 390])("leads from the list of parts of a long form to the part, at %s pixels", async (width) => {
+  const { model } = await fixture.gateway.mint(fixture.upstream.url);
+  const { page, problems } = await fixture.open({ as: "admin", width });
+  await page.goto(`/models/${model.id}?tab=edit`);
+  const part = page.getByRole("heading", { level: 3, name: "Health" });
+  await part.waitFor();
+  const inSight = async (): Promise<boolean> =>
+    await part.evaluate((element) => {
+      const { top, left } = element.getBoundingClientRect();
+      return document.elementFromPoint(left + 1, top + 1) === element;
+    });
+  expect(await inSight()).toBe(false);
+  await page.getByRole("navigation", { name: "Parts of the form" }).getByRole("button", { name: "Health" }).click();
+  await waitFor(inSight, (isSeen) => isSeen);
+  await page.keyboard.press("Tab");
+  expect(await page.getByLabel("Checks enabled").evaluate((field) => field === document.activeElement)).toBe(true);
+  expect(await sidewaysPixels(page)).toBe(0);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(problems()).toEqual([]);
+});
+
 it("opens a tenant on its last failures, each with its request", async () => {
   const { gateway, upstream } = fixture;
   const minted = await gateway.mint(upstream.url, "status=500", { health: { checks_enabled: false }, max_retries: 0 });

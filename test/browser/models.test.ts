@@ -98,6 +98,7 @@ describe("a model", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name", { exact: true }).fill(`emptied-${randomUUID()}`);
     await dialog.getByLabel("Base URL").fill(NOWHERE);
+    await dialog.getByText("Prices, API and description").click();
     await dialog.getByLabel("Input cost (USD per 1M tokens)").fill("");
     await dialog.getByRole("button", { name: "Create model" }).click();
     await dialog.getByRole("alert").filter({ hasText: "Required: an empty value would become the default" }).waitFor();

@@ -23,7 +23,11 @@ describe("from nothing to a first request", () => {
     await page.getByRole("button", { name: "Create tenant" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name", { exact: true }).fill(name);
+    const more = dialog.getByText("Weight and limits");
+    await more.click();
     await dialog.getByLabel("Weight").fill("0");
+    await more.click();
+    await dialog.getByLabel("Weight").waitFor({ state: "hidden" });
     await dialog.getByRole("button", { name: "Create tenant" }).click();
     await dialog.getByText("must be a whole number from 1 to 1000000").waitFor();
     await dialog.getByLabel("Weight").fill("50");

@@ -67,6 +67,8 @@ function CreateKeyOf({ tenantId, onClose }: { readonly tenantId: string; readonl
             schema={CREATE_KEY.schema}
             initial={NO_RATES}
             zone={timezone}
+            headings={{ expires_at: text("createMore") }}
+            foldFrom="expires_at"
             submitLabel={text("create")}
             controls={{ allowed_models: (own) => <ModelNames name="allowed_models" {...own} /> }}
             onSubmit={async (body, idempotencyKey) => {

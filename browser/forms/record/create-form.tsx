@@ -41,6 +41,8 @@ interface CreateFormProps<B> {
   readonly controls?: Readonly<Record<string, OwnControl>>;
   /** Headings of parts of the form, by the first field of each. */
   readonly headings?: Readonly<Record<string, string>>;
+  /** The first of the fields that are folded below its heading. */
+  readonly foldFrom?: string;
   readonly children?: ReactNode;
   /** Stands above the button: what the values that would be sent mean, which nobody has judged yet. */
   readonly note?: (values: FieldValues) => ReactNode;
@@ -49,7 +51,8 @@ interface CreateFormProps<B> {
 const NO_ERRORS: FieldErrors = {};
 
 export function CreateForm<B>(props: CreateFormProps<B>) {
-  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, headings, note, children } = props;
+  const { specs, schema, initial, zone, submitLabel, onSubmit, offered, controls, headings, foldFrom, note, children } =
+    props;
   const [draft, setDraft] = useState<Draft>(() => draftOf(specs, initial, zone));
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isBusy, setBusy] = useState(false);
@@ -95,6 +98,7 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
         offered={offered}
         controls={controls}
         headings={headings}
+        foldFrom={foldFrom}
       />
       {children}
       {note?.(values)}

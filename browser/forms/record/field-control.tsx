@@ -38,33 +38,82 @@ interface FormFieldsProps {
   readonly controls?: Readonly<Record<string, OwnControl>> | undefined;
   /** What stands above a field as the heading of it and those that follow. */
   readonly headings?: Readonly<Record<string, string>> | undefined;
+  /** This field and those after it are optional: they are folded below its heading until one of them has an error. */
+  readonly foldFrom?: string | undefined;
 }
 
+/** Forms with fewer parts fit in a window. */
+const JUMPS_MIN = 4;
+
 /** The controls of all fields of a form. */
-export function FormFields({ specs, draft, errors, onType, zone, offered, controls, headings }: FormFieldsProps) {
+export function FormFields(props: FormFieldsProps) {
+  const { specs, errors, headings = {}, foldFrom } = props;
+  const at = specs.findIndex(({ name }) => name === foldFrom);
+  const folded = at === -1 ? [] : specs.slice(at);
+  const parts = Object.entries(headings);
   return (
     <div className={classes["fields"]}>
-      {specs.map((spec) => {
-        const { name } = spec;
-        const own = {
-          typed: draft[name],
-          error: errors[name],
-          onType: (typed: Typed): void => onType(name, typed),
-        };
-        const control = controls?.[name];
-        return (
-          <Fragment key={name}>
-            {headings?.[name] !== undefined && <h3 className={classes["whole"]}>{headings[name]}</h3>}
-            {control === undefined ? (
-              <FieldControl spec={spec} {...own} zone={zone} offered={offered?.[name]} />
-            ) : (
-              <div className={classes["whole"]}>{control(own)}</div>
-            )}
-          </Fragment>
-        );
-      })}
+      {parts.length >= JUMPS_MIN && (
+        <nav className={classes["jumps"]} aria-label={text("parts")}>
+          {parts.map(([name, heading]) => (
+            <button
+              key={name}
+              type="button"
+              onClick={() => {
+                const part = document.getElementById(partId(name));
+                part?.scrollIntoView();
+                part?.focus({ preventScroll: true });
+              }}
+            >
+              {heading}
+            </button>
+          ))}
+        </nav>
+      )}
+      <Controls {...props} specs={at === -1 ? specs : specs.slice(0, at)} />
+      {foldFrom !== undefined && (
+        <details
+          className={classes["whole"]}
+          ref={(element) => {
+            if (element !== null && folded.some(({ name }) => errors[name] !== undefined)) element.open = true;
+          }}
+        >
+          <summary id={partId(foldFrom)}>{headings[foldFrom]}</summary>
+          <div className={classes["fields"]}>
+            <Controls {...props} specs={folded} />
+          </div>
+        </details>
+      )}
     </div>
   );
+}
+
+const partId = (first: string): string => `part-${first}`;
+
+function Controls({ specs, draft, errors, onType, zone, offered, controls, headings, foldFrom }: FormFieldsProps) {
+  return specs.map((spec) => {
+    const { name } = spec;
+    const own = {
+      typed: draft[name],
+      error: errors[name],
+      onType: (typed: Typed): void => onType(name, typed),
+    };
+    const control = controls?.[name];
+    return (
+      <Fragment key={name}>
+        {headings?.[name] !== undefined && name !== foldFrom && (
+          <h3 className={classes["whole"]} id={partId(name)} tabIndex={-1}>
+            {headings[name]}
+          </h3>
+        )}
+        {control === undefined ? (
+          <FieldControl spec={spec} {...own} zone={zone} offered={offered?.[name]} />
+        ) : (
+          <div className={classes["whole"]}>{control(own)}</div>
+        )}
+      </Fragment>
+    );
+  });
 }
 
 function FieldControl({ spec, typed, error, onType, zone, offered }: FieldControlProps) {
@@ -101,6 +150,7 @@ function FieldControl({ spec, typed, error, onType, zone, offered }: FieldContro
       return (
         <fieldset className={classes["choices"]}>
           <legend>{label}</legend>
+          {choices.length === 0 && choiceLabel("")}
           {choices.map((one) => (
             <CheckField
               key={one}
@@ -120,7 +170,7 @@ function FieldControl({ spec, typed, error, onType, zone, offered }: FieldContro
       return (
         <TextArea
           {...shared}
-          rows={kind === "lines" ? 6 : 3}
+          rows={3}
           spellCheck={kind === "long text"}
           dir="auto"
           value={value}

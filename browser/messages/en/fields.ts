@@ -1,6 +1,7 @@
 /** Names of the fields of tenants and keys, what one should know of them, and the words of forms. */
 export const fieldTexts = {
   name: "Name",
+  parts: "Parts of the form",
   description: "Description",
   organization: "Organization",
   contact: "Contact",

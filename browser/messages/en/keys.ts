@@ -29,6 +29,7 @@ export const keysTexts = {
   noMatchText: "Change or clear the filters.",
   clear: "Clear filters",
   create: "Create key",
+  createMore: "Expiry, models and limits",
   createTitle: "Create a key for {tenant}",
   chooseTenant: "For which tenant?",
   choose: "Choose",

@@ -29,6 +29,7 @@ export const modelsTexts = {
   cancel: "Cancel",
   createdName: "{name} created",
   createAnyway: "Create anyway",
+  createMore: "Prices, API and description",
   createTitle: "Create a model",
   upstreamHint: "The model's name at the upstream. Empty: the same name.",
   test: "Test the connection",

@@ -40,6 +40,7 @@ export const tenantsTexts = {
   noMatchText: "Change or clear the filters.",
   clear: "Clear filters",
   create: "Create tenant",
+  createMore: "Weight and limits",
   createTitle: "Create a tenant",
   created: "{name} created",
   close: "Close",

@@ -50,6 +50,7 @@ export function NewSpec({ modelId, recipe }: NewSpecProps) {
         zone={zone}
         submitLabel={commonText("create")}
         headings={SPEC_HEADINGS}
+        foldFrom="script_body"
         controls={SCRIPT_CONTROLS}
         {...(offered === undefined ? {} : { offered })}
         note={below}

@@ -22,12 +22,12 @@ const SPECS = fieldSpecs(
     "model_name",
     "model_type",
     "api_base",
-    "api_dialect",
-    "auth_scheme",
     "upstream_model",
     "api_key",
     "input_cost_per_token",
     "output_cost_per_token",
+    "api_dialect",
+    "auth_scheme",
     "description",
   ],
   MODEL_FIELDS,
@@ -57,6 +57,8 @@ export function CreateModel({
           output_cost_per_token: 0,
         }}
         zone="UTC"
+        headings={{ input_cost_per_token: text("createMore") }}
+        foldFrom="input_cost_per_token"
         submitLabel={(values) => text((test.answerTo(values)?.warnings.length ?? 0) > 0 ? "createAnyway" : "create")}
         controls={{
           upstream_model: ({ typed, onType, error }) => (

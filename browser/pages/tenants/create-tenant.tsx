@@ -45,6 +45,8 @@ export function CreateTenant({
         schema={createTenantSchema}
         initial={{ ...initial, fairshare_group: "default" }}
         zone="UTC"
+        headings={{ weight: text("createMore") }}
+        foldFrom="weight"
         submitLabel={text("create")}
         offered={{ timezone: ["UTC", ...zones], fairshare_group: groups.data?.map(({ name }) => name) ?? [] }}
         onSubmit={async (body, idempotencyKey) => {
