@@ -18,7 +18,7 @@ it("shows old and new of a change, narrows to an object, and hands out the same 
   expect(answer.status()).toBe(200);
   await page.goto(`/audit?entity_id=${tenant.id}`);
   const table = page.getByRole("table", { name: "Changes, newest first" });
-  const row = table.getByRole("row", { name: /update tenant/ });
+  const row = table.getByRole("row", { name: /Update tenant/ });
   await row.getByRole("cell", { name: fixture.admin.email }).waitFor();
   await row.getByRole("cell", { name: "update tenant" }).click();
   const detail = page.getByRole("complementary", { name: "Change" });
@@ -45,10 +45,10 @@ it("shows old and new of a change, narrows to an object, and hands out the same 
   await what.fill("dropped");
   await page.keyboard.press("Escape");
   expect({ value: await what.inputValue(), url: page.url() }).toEqual({ value: "", url: before });
-  await what.fill("create_tenant");
+  await what.fill("Create tenant");
   await page.keyboard.press("Enter");
   await row.waitFor({ state: "detached" });
-  await table.getByRole("row", { name: /create tenant/ }).waitFor();
+  await table.getByRole("row", { name: /Create tenant/ }).waitFor();
   await table.getByRole("link", { name: tenant.name }).click();
   await page.getByRole("heading", { level: 1, name: tenant.name }).waitFor();
   expect(visit.problems()).toEqual([]);

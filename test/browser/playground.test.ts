@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
 import type { Minted } from "../harness/gateway.ts";
@@ -199,6 +200,7 @@ describe("the playground", () => {
     await page.getByLabel("API", { exact: true }).selectOption({ label: "Messages" });
     expect(await page.getByLabel("seed").count()).toBe(0);
     const tool = { type: "function", function: { name: "weather", parameters: { type: "object" } } };
+    await page.getByText("Stop, tools and schema").click();
     await page.getByLabel("Tools (JSON)").fill(JSON.stringify([tool]));
     const mark = `mark-${randomUUID()}`;
     await say(page, mark);
@@ -230,6 +232,47 @@ describe("the playground", () => {
     await say(page, "And now?");
     await answers(page, own).getByText("The API key is disabled.").first().waitFor();
     expect(visit.problems().filter((problem) => !/status of 403/.test(problem))).toEqual([]);
+  });
+
+  it.each(["admin", "user"] as const)("tells an %s that a call waits for a slot, and why", async (as) => {
+    const { gateway, upstream } = fixture;
+    const minted = await gateway.mint(upstream.url, "chunks=100000,pace=20", { max_in_flight: 1 });
+    const visit = await fixture.open({ as });
+    const { page } = visit;
+    const tenant = visit.tenant ?? minted.tenant;
+    const { secret } = await gateway.must<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, { name: "holder" });
+    const held = new AbortController();
+    onTestFinished(() => held.abort());
+    const holder = await gateway.chat({ ...minted, secret }, { stream: true, signal: held.signal });
+    expect(holder.status).toBe(200);
+    await page.goto(`/playground?model=${minted.model.model_name}${as === "admin" ? `&tenant_id=${tenant.id}` : ""}`);
+    await say(page, "Am I served?");
+    const answer = answers(page, minted);
+    await answer.getByText("Waiting for a slot.").waitFor();
+    await answer
+      .getByText(
+        as === "admin"
+          ? `1 request of ${tenant.name} for ${minted.model.model_name} waits: the model has reached its max concurrency. It is first in its queue.`
+          : "1 request of your tenant waits, 1 run.",
+      )
+      .waitFor();
+    held.abort();
+    await answer.getByText("w0 w1").waitFor();
+    expect(await answer.getByText("Waiting for a slot.").count()).toBe(0);
+    await page.getByRole("button", { name: "Stop" }).click();
+    expect(visit.problems()).toEqual([]);
+  });
+
+  it("chooses the first model, so that a user types and sends", async () => {
+    const { gateway, upstream } = fixture;
+    const { model } = await gateway.mint(upstream.url);
+    const { page, tenant } = await fixture.open({ as: "user" });
+    await gateway.must("PATCH", `/tenants/${tenant?.id}/allowlist`, { allowed_models: [model.model_name] });
+    await gateway.confirmed("the allowlist");
+    await page.goto("/playground");
+    await page.waitForURL(new RegExp(`model=${model.model_name}`));
+    await say(page, "Hello");
+    await page.getByRole("article", { name: model.model_name }).getByText("w0 w1 w2 w3").waitFor();
   });
 
   it("stops an answer, and ends the call with it", async () => {

@@ -16,11 +16,6 @@ export type ObjectNames = ReadonlyMap<string, string>;
 const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 const NAME_FIELDS = ["name", "email", "model_name"];
 
-/** `update_tenant` as `update tenant`. */
-export function actionText(action: string): string {
-  return action.replaceAll("_", " ");
-}
-
 /** The name of a kind of object; one that is not known is called as the API calls it. */
 export function kindText(kind: string): string {
   const id = `kind_${kind}`;

@@ -17,6 +17,8 @@ export interface ListColumn<T> extends Omit<Column<T>, "isSortable"> {
   readonly name?: string;
   /** Shown only when it is chosen. */
   readonly isExtra?: boolean;
+  /** Hidden as well while `sortBy` has nothing (0, an empty text, null) for every row. */
+  readonly isOftenEmpty?: boolean;
   /** By what rows are put in the order of this column; absent: there is no such order. Rows are put in order anew when it is another function. */
   readonly sortBy?: (row: T) => SortValue;
   /** What stands in a file of the rows as they are shown; absent: what the column is ordered by. */
@@ -46,12 +48,24 @@ export interface ListView<T> extends Required<Pick<TableProps<T>, "columns" | "o
 }
 
 /** Rows and columns as the address of the page says. The route has to know the parameters (LIST_PARAMS, listParams). */
-export function useListView<T>({ rows, columns, usual, prefix = "", label, file }: ListViewOptions<T>): ListView<T> {
+export function useListView<T>({
+  rows,
+  columns: given,
+  usual,
+  prefix = "",
+  label,
+  file,
+}: ListViewOptions<T>): ListView<T> {
   const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
   const navigate = useNavigate();
   const [sortName, columnsName] = [`${prefix}sort`, `${prefix}columns`];
   const chosenSort = textOf(search[sortName]) ?? undefined;
   const chosenColumns = textOf(search[columnsName]) ?? undefined;
+  const columns = useMemo(
+    () =>
+      given.map((one) => (one.isOftenEmpty === true && rows?.every(isEmptyIn(one)) ? { ...one, isExtra: true } : one)),
+    [given, rows],
+  );
   const orders = Object.fromEntries(
     columns.flatMap(({ id, sortBy }) => (sortBy === undefined ? [] : [[id, sortBy] as const])),
   );
@@ -93,3 +107,8 @@ export function useListView<T>({ rows, columns, usual, prefix = "", label, file 
     ),
   };
 }
+
+const isEmptyIn =
+  <T,>({ sortBy }: ListColumn<T>) =>
+  (row: T): boolean =>
+    !sortBy?.(row);

@@ -2,6 +2,7 @@ import { Fragment, type ReactNode, useId } from "react";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { CheckField, Field, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
+import { Fold } from "../../ui/fold.tsx";
 import { type Draft, type FieldErrors, isSecretGiven, type Typed, type TypedSecret } from "./drafts.ts";
 import type { FieldSpec } from "./field-specs.ts";
 import { choiceLabel, fieldHint, fieldLabel } from "./field-words.ts";
@@ -72,17 +73,15 @@ export function FormFields(props: FormFieldsProps) {
       )}
       <Controls {...props} specs={at === -1 ? specs : specs.slice(0, at)} />
       {foldFrom !== undefined && (
-        <details
-          className={classes["whole"]}
-          ref={(element) => {
-            if (element !== null && folded.some(({ name }) => errors[name] !== undefined)) element.open = true;
-          }}
+        <Fold
+          id={partId(foldFrom)}
+          title={headings[foldFrom]}
+          isNeeded={folded.some(({ name }) => errors[name] !== undefined)}
         >
-          <summary id={partId(foldFrom)}>{headings[foldFrom]}</summary>
           <div className={classes["fields"]}>
             <Controls {...props} specs={folded} />
           </div>
-        </details>
+        </Fold>
       )}
     </div>
   );

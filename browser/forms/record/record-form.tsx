@@ -213,6 +213,19 @@ export function RecordForm(props: RecordFormProps) {
       {general !== undefined && <Notice tone="bad">{general}</Notice>}
       <div className={classes["footer"]}>
         {edit !== null && <ChangeList specs={specs} base={base} draft={draft} values={values} zone={zone} />}
+        {edit !== null && (
+          <>
+            <span className={classes["unsaved"]}>{text("unsaved")}</span>
+            <Button
+              onClick={() => {
+                setEdit(null);
+                setErrors(NO_ERRORS);
+              }}
+            >
+              {text("discard")}
+            </Button>
+          </>
+        )}
         <Button
           type="submit"
           tone={edit === null ? "plain" : "primary"}
@@ -221,20 +234,6 @@ export function RecordForm(props: RecordFormProps) {
         >
           {text("save")}
         </Button>
-        {edit !== null && (
-          <>
-            <Button
-              tone="quiet"
-              onClick={() => {
-                setEdit(null);
-                setErrors(NO_ERRORS);
-              }}
-            >
-              {text("discard")}
-            </Button>
-            <span className={classes["unsaved"]}>{text("unsaved")}</span>
-          </>
-        )}
       </div>
     </form>
   );

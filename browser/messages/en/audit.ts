@@ -10,7 +10,7 @@ export const auditTexts = {
   kind: "Object type",
   objectId: "Object ID",
   actorHint: "The full name",
-  actionHint: "update_tenant, …",
+  actionHint: "Update tenant, …",
   all: "All",
   changes: "Changes",
   clear: "Clear filters",

@@ -48,6 +48,7 @@ export const playgroundTexts = {
   chatApi: "Chat completions",
   messagesApi: "Messages",
   system: "System prompt",
+  more: "Stop, tools and schema",
   stop_words: "Stop sequences, one per line",
   tools: "Tools (JSON)",
   toolsHint: 'A list such as [{"type": "function", "function": {"name": "...", "parameters": {}}}]',

@@ -6,6 +6,7 @@ export const serviceTexts = {
   tenant: "Tenant",
   endpoint: "Endpoint",
   requests: "Requests",
+  requestsPer: "Requests per {width}",
   served: "Served",
   refused: "Refused",
   failed: "Failed",

@@ -1,5 +1,6 @@
 /** Texts of the page of settings. */
 export const settingsTexts = {
+  about: "About this gateway",
   routing: "Routing",
   energy: "Energy",
   jobsched: "Job scheduler",
@@ -23,6 +24,7 @@ export const settingsTexts = {
   emailOffText: "Server, sender, recipients and password are deleted. This cannot be undone.",
   emailOffDone: "Email is off",
   emailOffFailed: "Could not turn email off",
+  alertsTestTitle: "Test of the channels",
   alertsTest: "Send a test alert",
   alertsTestText: "Sends one alert now to every enabled channel.",
   channelOk: "{channel}: sent.",

@@ -26,10 +26,11 @@ export const usersTexts = {
   revoked: "Invitation for {email} revoked",
   revokeFailed: "The invitation for {email} was not revoked",
   group: "Group",
+  grantsTitle: "Roles by group",
   groupsText:
     "Applied at every sign-in, on top of what an admin sets. A person who leaves a group loses what it gave at the next sign-in.",
   noGroupsClaim:
-    "No provider has groups: set groups_claim of a provider in OIDC_PROVIDERS to the claim that names them.",
+    "No sign-in provider sends groups. Set groups_claim of a provider in OIDC_PROVIDERS to the claim that names them.",
   grantsFailed: "Could not load the groups.",
   noGrants: "No group has a role",
   noGrantsText: "Give a group of a sign-in provider a role, and its people get it when they sign in.",

@@ -1,3 +1,4 @@
+import { actionText } from "../../forms/audit/action-words.ts";
 import { type AuditEntry, ObjectLink, type ObjectNames } from "../../forms/audit/audit-words.tsx";
 import { withNames } from "../../forms/audit/with-names.ts";
 import { Difference } from "../../forms/history/difference.tsx";
@@ -32,7 +33,7 @@ export function AuditDetail({ entry, names, onFilter }: AuditDetailProps) {
           [text("when"), formatInstant(zone, instantOf(ts), "ms")],
           [text("who"), <bdi key="who">{actor}</bdi>],
           [text("from"), address === "" ? text("unknown") : address],
-          [text("what"), <code key="what">{action}</code>],
+          [text("what"), actionText(action)],
           [text("object"), <ObjectLink key="object" entry={entry} names={names} />],
           [text("objectId"), <code key="id">{entity_id}</code>],
         ]}

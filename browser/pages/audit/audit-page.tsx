@@ -3,8 +3,9 @@ import { useMemo } from "react";
 import { AUDIT_ENTITIES } from "../../../shared/schema/audit-entities.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
+import { actionNamed, actionText } from "../../forms/audit/action-words.ts";
 import classes from "../../forms/audit/audit-words.module.css";
-import { type AuditEntry, actionText, kindText, ObjectLink, type ObjectNames } from "../../forms/audit/audit-words.tsx";
+import { type AuditEntry, kindText, ObjectLink, type ObjectNames } from "../../forms/audit/audit-words.tsx";
 import { useObjectNames } from "../../forms/audit/use-object-names.ts";
 import { withNames } from "../../forms/audit/with-names.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
@@ -144,8 +145,8 @@ function AuditFilters({ search, onChange, onClear }: AuditFiltersProps) {
         <DraftField
           label={text("what")}
           placeholder={text("actionHint")}
-          value={search.action}
-          onDone={(action) => onChange({ action })}
+          value={search.action && actionText(search.action)}
+          onDone={(action) => onChange({ action: action && actionNamed(action) })}
         />
         <SelectField
           label={text("kind")}

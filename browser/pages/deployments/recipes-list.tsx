@@ -12,7 +12,6 @@ import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { formatText } from "../../ui/format.ts";
-import { Row, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
 
 const text = texts("deployments", deploymentTexts);
@@ -33,23 +32,26 @@ export function RecipesList() {
   const open = (id: string | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { recipe: id }) });
   return (
-    <Stack>
-      <Row>
-        <Button writes icon={<Plus size={14} aria-hidden />} onClick={() => open(NEW)}>
-          {text("newRecipe")}
-        </Button>
-        {view.choice}
-        <CsvLink path="/api/v1/recipes" />
-      </Row>
+    <>
       <ListTable
         state={recipes}
         view={view}
         failed={text("recipesFailed")}
+        title={text("recipes")}
+        actions={
+          <>
+            {view.choice}
+            <CsvLink path="/api/v1/recipes" />
+            <Button writes icon={<Plus size={14} aria-hidden />} onClick={() => open(NEW)}>
+              {text("newRecipe")}
+            </Button>
+          </>
+        }
         label={text("recipes")}
         rowKey={({ id }) => id}
         onOpen={({ id }) => open(id)}
         openKey={openId}
-        empty={<Empty title={text("recipesEmpty")} />}
+        empty={<Empty title={text("recipesEmpty")}>{text("recipesEmptyText")}</Empty>}
       />
       <Suspense fallback={null}>
         {openId !== undefined && recipes.data !== undefined && (
@@ -61,7 +63,7 @@ export function RecipesList() {
           />
         )}
       </Suspense>
-    </Stack>
+    </>
   );
 }
 

@@ -142,12 +142,14 @@ const COLUMNS: readonly ListColumn<Replica>[] = [
   },
   {
     id: "job",
+    isOftenEmpty: true,
     head: text("job"),
     sortBy: ({ job_id }) => job_id,
     cell: ({ job_id }) => job_id ?? text("notSubmitted"),
   },
   {
     id: "node",
+    isOftenEmpty: true,
     head: text("node"),
     isWide: true,
     sortBy: ({ nodes }) => nodes,
@@ -168,6 +170,7 @@ const COLUMNS: readonly ListColumn<Replica>[] = [
   },
   {
     id: "restarts",
+    isOftenEmpty: true,
     head: text("restarts"),
     align: "right",
     sortBy: ({ restart_count }) => restart_count,
@@ -175,6 +178,7 @@ const COLUMNS: readonly ListColumn<Replica>[] = [
   },
   {
     id: "misses",
+    isOftenEmpty: true,
     head: text("misses"),
     align: "right",
     sortBy: ({ probe_misses }) => probe_misses,
@@ -182,8 +186,10 @@ const COLUMNS: readonly ListColumn<Replica>[] = [
   },
   {
     id: "message",
+    isOftenEmpty: true,
     head: text("message"),
     isWide: true,
+    sortBy: ({ last_message }) => last_message,
     cell: ({ last_message }) => <bdi title={last_message ?? undefined}>{last_message ?? ""}</bdi>,
   },
 ];

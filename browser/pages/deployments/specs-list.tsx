@@ -123,6 +123,7 @@ const COLUMNS: readonly ListColumn<Spec>[] = [
   },
   {
     id: "draining",
+    isOftenEmpty: true,
     head: text("draining"),
     align: "right",
     sortBy: ({ replicas: { draining = 0 } }) => draining,
@@ -130,6 +131,7 @@ const COLUMNS: readonly ListColumn<Spec>[] = [
   },
   {
     id: "lost",
+    isOftenEmpty: true,
     head: text("lost"),
     align: "right",
     sortBy: ({ replicas: { lost = 0 } }) => lost,
@@ -146,6 +148,7 @@ const COLUMNS: readonly ListColumn<Spec>[] = [
   },
   {
     id: "error",
+    isOftenEmpty: true,
     head: text("lastError"),
     isWide: true,
     sortBy: ({ provision_error }) => provision_error,

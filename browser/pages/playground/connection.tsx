@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { retries } from "../../data/reads.ts";
@@ -66,6 +66,10 @@ export function Connection({
     gcTime: 0,
   });
   const names = as === null ? null : (models.data ?? (models.error === null ? null : []));
+  const [first] = models.data ?? [];
+  useEffect(() => {
+    if (model === undefined && first !== undefined && first !== "auto") onModel(first);
+  }, [model, first, onModel]);
   return (
     <Panel>
       <form

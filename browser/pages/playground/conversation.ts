@@ -16,7 +16,7 @@ export interface Exchange {
   readonly id: number;
   readonly model: string;
   /** Undefined: it was sent with a pasted key, or as the person's own tenant. */
-  readonly tenantId: string | undefined;
+  readonly tenantId?: string | undefined;
   /** Results for the calls of the exchange before. */
   readonly results: readonly ToolResult[];
   readonly answer: Answer;

@@ -1,6 +1,7 @@
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
 import { CheckField, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
+import { Fold } from "../../ui/fold.tsx";
 import { Panel } from "../../ui/layout.tsx";
 import classes from "./playground-page.module.css";
 import {
@@ -45,34 +46,36 @@ export function SettingsPanel({
           <TextField key={name} label={<code>{name}</code>} inputMode="decimal" autoComplete="off" {...field(name)} />
         ))}
       </div>
-      <TextArea label={text("stop_words")} rows={2} {...field("stop")} />
-      <TextArea
-        label={text("tools")}
-        hint={text("toolsHint")}
-        className={classes["mono"]}
-        spellCheck={false}
-        rows={4}
-        {...field("tools")}
-      />
-      <SelectField
-        label={text("tool_choice")}
-        {...field("tool_choice")}
-        choices={[
-          { value: "", label: text("unset") },
-          ...TOOL_CHOICES.map((choice) => ({ value: choice, label: choice })),
-          ...toolNames(typed)
-            .filter((name) => !TOOL_CHOICES.some((one) => one === name))
-            .map((name) => ({ value: name, label: text("onlyTool", { name }) })),
-        ]}
-      />
-      <TextArea
-        label={text("schema")}
-        hint={text("schemaHint")}
-        className={classes["mono"]}
-        spellCheck={false}
-        rows={4}
-        {...field("schema")}
-      />
+      <Fold title={text("more")} isNeeded={["tools", "schema", "stop"].some((name) => errors[name as SettingName])}>
+        <TextArea label={text("stop_words")} rows={2} {...field("stop")} />
+        <TextArea
+          label={text("tools")}
+          hint={text("toolsHint")}
+          className={classes["mono"]}
+          spellCheck={false}
+          rows={4}
+          {...field("tools")}
+        />
+        <SelectField
+          label={text("tool_choice")}
+          {...field("tool_choice")}
+          choices={[
+            { value: "", label: text("unset") },
+            ...TOOL_CHOICES.map((choice) => ({ value: choice, label: choice })),
+            ...toolNames(typed)
+              .filter((name) => !TOOL_CHOICES.some((one) => one === name))
+              .map((name) => ({ value: name, label: text("onlyTool", { name }) })),
+          ]}
+        />
+        <TextArea
+          label={text("schema")}
+          hint={text("schemaHint")}
+          className={classes["mono"]}
+          spellCheck={false}
+          rows={4}
+          {...field("schema")}
+        />
+      </Fold>
       <CheckField
         label={text("stream")}
         checked={typed.stream !== "off"}

@@ -15,10 +15,12 @@ import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { Badge } from "../../ui/badge.tsx";
+import { Beside } from "../../ui/beside.tsx";
 import { Button } from "../../ui/button.tsx";
 import { formatCount, formatText } from "../../ui/format.ts";
 import { PageHead, Row, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
+import { ModelPanel } from "./model-panel.tsx";
 import { mainPriceUsd, priceText } from "./model-price.ts";
 import { ownModelsRead } from "./reads.ts";
 
@@ -32,12 +34,13 @@ const MINUTE_MS = 60_000;
 
 /** The models that the own tenant may use, what they can do and cost; not where they run. */
 export function PortalModelsPage() {
-  const { q } = route.useSearch();
+  const { q, open } = route.useSearch();
   const navigate = useNavigate({ from: "/portal/models" });
   const models = useQuery(ownModelsRead);
   const rows = useMemo(() => models.data && matching(models.data, q), [models.data, q]);
   const view = useListView({ rows, columns: COLUMNS });
-  const change = (changed: { readonly q?: string | undefined }): void =>
+  const opened = models.data?.find(({ id }) => id === open);
+  const change = (changed: { readonly q?: string | undefined; readonly open?: string | undefined }): void =>
     void navigate({ search: (before) => changedSearch(before, changed), replace: true });
   return (
     <Stack>
@@ -58,24 +61,37 @@ export function PortalModelsPage() {
           onSearch={(typed) => change({ q: typed === "" ? undefined : typed })}
         />
       </Row>
-      <ListTable
-        state={models}
-        view={view}
-        label={text("models")}
-        rowKey={({ id }) => id}
-        empty={
-          q === undefined ? (
-            <Empty title={text("noModels")}>{text("noModelsText")}</Empty>
-          ) : (
-            <Empty
-              title={text("noMatch")}
-              action={<Button onClick={() => change({ q: undefined })}>{commonText("clear")}</Button>}
-            >
-              {text("noMatchText")}
-            </Empty>
-          )
+      <Beside
+        detail={
+          opened === undefined
+            ? null
+            : { title: <bdi>{opened.model_name}</bdi>, content: <ModelPanel model={opened} /> }
         }
-      />
+        label={text("model")}
+        closeLabel={commonText("close")}
+        onClose={() => change({ open: undefined })}
+      >
+        <ListTable
+          state={models}
+          view={view}
+          onOpen={({ id }) => change({ open: id })}
+          openKey={opened?.id}
+          label={text("models")}
+          rowKey={({ id }) => id}
+          empty={
+            q === undefined ? (
+              <Empty title={text("noModels")}>{text("noModelsText")}</Empty>
+            ) : (
+              <Empty
+                title={text("noMatch")}
+                action={<Button onClick={() => change({ q: undefined })}>{commonText("clear")}</Button>}
+              >
+                {text("noMatchText")}
+              </Empty>
+            )
+          }
+        />
+      </Beside>
     </Stack>
   );
 }
@@ -152,9 +168,9 @@ const COLUMNS: readonly ListColumn<Model>[] = [
   {
     id: "use",
     head: text("use"),
-    cell: ({ model_name, enabled }) =>
+    cell: ({ id, enabled }) =>
       enabled && (
-        <Link to="/portal/guide" search={{ model: model_name }}>
+        <Link from="/portal/models" to="/portal/models" search={(before) => ({ ...before, open: id })}>
           {text("guideLink")}
         </Link>
       ),

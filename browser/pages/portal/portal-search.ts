@@ -9,7 +9,7 @@ export const EXAMPLES = ["curl", "python", "typescript", "langchainPython", "lan
 
 export const portalLimitsSearch = searchParams(LIST_PARAMS);
 
-export const portalModelsSearch = searchParams({ ...LIST_PARAMS, q: textParam(200) });
+export const portalModelsSearch = searchParams({ ...LIST_PARAMS, q: textParam(200), open: textParam(40) });
 
 /** Of the page that costs and usage had before they were one. */
 export const portalUsageSearch = searchParams({ period: textParam(30) });

@@ -5,7 +5,7 @@ import { serviceTexts } from "../../messages/en/service.ts";
 import { texts } from "../../messages/texts.ts";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatMs, formatShortCount } from "../../ui/format.ts";
-import { Panel } from "../../ui/layout.tsx";
+import { Grid, Panel } from "../../ui/layout.tsx";
 import type { ServiceChange } from "./service-search.ts";
 import { bucketsOf, type HealthRow } from "./service-window.ts";
 
@@ -56,10 +56,10 @@ export function ServiceCharts({ rows, window, changedAtMs, show = "ttft", onChan
     return LEVELS.map((level) => ({ id: level, label: level, values: of((row) => row[`${level}_${time}_ms`]) }));
   }, [buckets, show]);
   return (
-    <>
+    <Grid minWidth="wide">
       <Panel title={text("outcomes")}>
         <TimeChart
-          title={text("requests")}
+          title={text("requestsPer", { width: formatMs(widthMs) })}
           atMs={atMs}
           series={outcomes}
           kind="area"
@@ -91,7 +91,7 @@ export function ServiceCharts({ rows, window, changedAtMs, show = "ttft", onChan
           marks={marks}
         />
       </Panel>
-    </>
+    </Grid>
   );
 }
 

@@ -1,14 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { pageTarget } from "../../explain/link-target.ts";
 import { ModelFilter, TenantFilter } from "../../forms/filters/found-filters.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { useListView } from "../../forms/list/use-list-view.tsx";
 import { OfTenant, type ShownTenant } from "../../forms/usage/of-tenant.tsx";
+import { TargetLink } from "../../links/target-link.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { serviceTexts } from "../../messages/en/service.ts";
@@ -149,7 +151,14 @@ function Service({ tenantId, tenantName, isAdmin, isReady, onChange }: ServicePr
       <Loaded state={overTime} texts={STATE_TEXTS}>
         {(found) => (
           <>
-            <OutcomeTiles rows={found} />
+            <OutcomeTiles
+              rows={found}
+              requests={{
+                ...(tenantId === undefined ? {} : { tenant_id: tenantId }),
+                ...(search.model === undefined ? {} : { model: search.model }),
+                ...(search.period === undefined || search.period === "90d" ? {} : { period: search.period }),
+              }}
+            />
             <ServiceCharts
               rows={found}
               window={window}
@@ -174,28 +183,32 @@ function Service({ tenantId, tenantName, isAdmin, isReady, onChange }: ServicePr
   );
 }
 
-function OutcomeTiles({ rows }: { readonly rows: readonly HealthRow[] }) {
+interface OutcomeTilesProps {
+  readonly rows: readonly HealthRow[];
+  /** Filters of the list of these requests. */
+  readonly requests: Readonly<Record<string, string>>;
+}
+
+function OutcomeTiles({ rows, requests }: OutcomeTilesProps) {
   const sums = useMemo(() => outcomeSums(rows), [rows]);
   const share = (count: number): string => formatShare(sums.requests === 0 ? null : count / sums.requests);
+  const listed = (label: string, status?: string): ReactNode => (
+    <TargetLink target={pageTarget("/logs", { ...requests, ...(status === undefined ? {} : { status }) })}>
+      {label}
+    </TargetLink>
+  );
   return (
     <Grid>
-      <Tile label={text("requests")} value={formatShortCount(sums.requests)} />
+      <Tile label={listed(text("requests"))} value={formatShortCount(sums.requests)} />
       <Tile label={text("served")} value={share(sums.served)} note={text("servedNote")} />
-      <Tile
-        label={text("refused")}
-        value={formatShortCount(sums.refused)}
-        note={text("refusedNote", { share: share(sums.refused) })}
-      />
-      <Tile
-        label={text("failed")}
-        value={formatShortCount(sums.failed)}
-        note={text("failedNote", { share: share(sums.failed) })}
-      />
-      <Tile
-        label={text("left")}
-        value={formatShortCount(sums.left)}
-        note={text("leftNote", { share: share(sums.left) })}
-      />
+      {(["refused", "failed", "left"] as const).map((outcome) => (
+        <Tile
+          key={outcome}
+          label={listed(text(outcome), outcome)}
+          value={formatShortCount(sums[outcome])}
+          note={text(`${outcome}Note`, { share: share(sums[outcome]) })}
+        />
+      ))}
     </Grid>
   );
 }

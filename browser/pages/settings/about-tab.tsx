@@ -19,7 +19,7 @@ export function AboutTab() {
   const yes = (isSo: boolean): string => text(isSo ? "yes" : "no");
   const when = (instant: string | null): string => formatInstant(zone, instant === null ? null : instantOf(instant));
   return (
-    <Panel>
+    <Panel title={text("about")}>
       <Loaded state={about} texts={STATE_TEXTS}>
         {(one) => (
           <Facts

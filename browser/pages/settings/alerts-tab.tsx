@@ -61,10 +61,9 @@ export function AlertsTab() {
       />
       {data !== undefined && (
         <>
-          <Panel>
+          <Panel title={text("alertsTestTitle")} note={text("alertsTestText")}>
             <Trial
               label={text("alertsTest")}
-              note={text("alertsTestText")}
               run={async () => answerValue(await api.POST("/api/v1/settings/alerts/test")).results}
             >
               {(results) => results.map((result) => <Channel key={result.channel} {...result} />)}

@@ -39,16 +39,17 @@ export function BoonsTab() {
         label: fieldLabel(spec.name.replace(prefix, "")),
       }))}
       schema={boonsBodySchema}
-      {...(model === null
-        ? {}
-        : { offered: { [model]: models }, note: (values) => <ModelTrial model={values[model]} /> })}
-    >
-      {title === "compression" && (
-        <Trial label={text("probe")} run={async () => answerValue(await api.GET("/api/v1/settings/compressor"))}>
-          {(probe) => <Probe {...probe} />}
-        </Trial>
-      )}
-    </SettingPanel>
+      {...(model !== null && { offered: { [model]: models } })}
+      note={(values) =>
+        title === "compression" ? (
+          <Trial label={text("probe")} run={async () => answerValue(await api.GET("/api/v1/settings/compressor"))}>
+            {(probe) => <Probe {...probe} />}
+          </Trial>
+        ) : (
+          model !== null && <ModelTrial model={values[model]} />
+        )
+      }
+    />
   ));
 }
 

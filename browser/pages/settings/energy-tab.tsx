@@ -28,35 +28,36 @@ export function EnergyTab() {
       specs={SPECS}
       schema={energyBodySchema}
       note={({ prometheus_url, power_query }) => (
-        <Trial
-          label={text("energyTest")}
-          note={text("energyTestText")}
-          run={async () => {
-            const body = { prometheus_url, power_query } as Records["TestEnergy"];
-            return answerValue(await api.POST("/api/v1/settings/energy/test", { body }));
-          }}
-        >
-          {(power) => <Notice tone="good">{powerText(power)}</Notice>}
-        </Trial>
+        <>
+          {reading !== undefined && (
+            <Facts
+              facts={[
+                [
+                  text("reading"),
+                  reading === null ? (
+                    text("readingNone")
+                  ) : (
+                    <span key="reading">
+                      {powerText(reading)} <Age at={reading.read_at} />
+                    </span>
+                  ),
+                ],
+                ...(reading?.error == null ? [] : [[text("readingError"), reading.error] as const]),
+              ]}
+            />
+          )}
+          <Trial
+            label={text("energyTest")}
+            note={text("energyTestText")}
+            run={async () => {
+              const body = { prometheus_url, power_query } as Records["TestEnergy"];
+              return answerValue(await api.POST("/api/v1/settings/energy/test", { body }));
+            }}
+          >
+            {(power) => <Notice tone="good">{powerText(power)}</Notice>}
+          </Trial>
+        </>
       )}
-    >
-      {reading !== undefined && (
-        <Facts
-          facts={[
-            [
-              text("reading"),
-              reading === null ? (
-                text("readingNone")
-              ) : (
-                <span key="reading">
-                  {powerText(reading)} <Age at={reading.read_at} />
-                </span>
-              ),
-            ],
-            ...(reading?.error == null ? [] : [[text("readingError"), reading.error] as const]),
-          ]}
-        />
-      )}
-    </SettingPanel>
+    />
   );
 }

@@ -47,17 +47,20 @@ export function JobschedTab() {
           />
         ),
       }}
-    >
-      <Trial
-        label={text("jobschedTest")}
-        note={text("jobschedTestText")}
-        isDisabled={(data?.url ?? "") === ""}
-        run={async () => answerValue(await api.POST("/api/v1/settings/jobsched/test"))}
-      >
-        {(result) => <Outcome {...result} />}
-      </Trial>
-      {data !== undefined && <Provisioner {...data} />}
-    </SettingPanel>
+      note={() => (
+        <>
+          {data !== undefined && <Provisioner {...data} />}
+          <Trial
+            label={text("jobschedTest")}
+            note={text("jobschedTestText")}
+            isDisabled={(data?.url ?? "") === ""}
+            run={async () => answerValue(await api.POST("/api/v1/settings/jobsched/test"))}
+          >
+            {(result) => <Outcome {...result} />}
+          </Trial>
+        </>
+      )}
+    />
   );
 }
 

@@ -23,26 +23,27 @@ export function RetentionTab() {
       effect={text("retentionText")}
       specs={SPECS}
       schema={usageRetentionBodySchema}
-      note={({ days }) =>
-        usageRetentionBodySchema.safeParse({ days }).success && before !== undefined && Number(days) < before ? (
-          <Notice tone="warn">
-            {text("retentionShorter", {
-              day: new Date(todayMs - Number(days) * DAY_MS).toISOString().slice(0, 10),
-            })}
-          </Notice>
-        ) : null
-      }
-    >
-      <Trial label={text("compact")} run={async () => answerValue(await api.POST("/api/v1/usage/compact"))}>
-        {({ retention_days, partitions_dropped }) => (
-          <Notice tone="good">
-            {text(partitions_dropped === 0 ? "compactNothing" : "compactDone", {
-              days: retention_days,
-              count: partitions_dropped,
-            })}
-          </Notice>
-        )}
-      </Trial>
-    </SettingPanel>
+      note={({ days }) => (
+        <>
+          {usageRetentionBodySchema.safeParse({ days }).success && before !== undefined && Number(days) < before && (
+            <Notice tone="warn">
+              {text("retentionShorter", {
+                day: new Date(todayMs - Number(days) * DAY_MS).toISOString().slice(0, 10),
+              })}
+            </Notice>
+          )}
+          <Trial label={text("compact")} run={async () => answerValue(await api.POST("/api/v1/usage/compact"))}>
+            {({ retention_days, partitions_dropped }) => (
+              <Notice tone="good">
+                {text(partitions_dropped === 0 ? "compactNothing" : "compactDone", {
+                  days: retention_days,
+                  count: partitions_dropped,
+                })}
+              </Notice>
+            )}
+          </Trial>
+        </>
+      )}
+    />
   );
 }

@@ -25,11 +25,12 @@ export function RoutingTab() {
       schema={autoRouterBodySchema}
       undoOf={undoRouting}
       offered={{ classifier_model: models }}
-      note={({ classifier_model }) => <ModelTrial model={classifier_model} />}
-    >
-      {data !== undefined && (
-        <Facts facts={[[text("tags"), tags.length > 0 ? <Row key="tags">{tags}</Row> : text("tagsNone")]]} />
+      note={({ classifier_model }) => (
+        <>
+          <Facts facts={[[text("tags"), tags.length > 0 ? <Row key="tags">{tags}</Row> : text("tagsNone")]]} />
+          <ModelTrial model={classifier_model} />
+        </>
       )}
-    </SettingPanel>
+    />
   );
 }

@@ -62,8 +62,6 @@ interface SettingPanelProps
   /** The body of the write, from that of the form. */
   readonly bodyOf?: (body: FieldValues) => FieldValues;
   readonly actions?: ReactNode;
-  /** Stands below the form. */
-  readonly children?: ReactNode;
   /** False: the tab has another form of the setting, and shows below both what was changed. */
   readonly hasHistory?: boolean;
 }
@@ -75,7 +73,6 @@ export function SettingPanel({
   fieldsOf,
   bodyOf,
   actions,
-  children,
   hasHistory = true,
   schema,
   ...form
@@ -113,7 +110,6 @@ export function SettingPanel({
                 recordIn={(written) => fields(written as Revision)}
                 touches={readsOf(name)}
               />
-              {children}
             </Panel>
             {hasHistory && <SettingHistory name={name} />}
           </>

@@ -34,22 +34,31 @@ export function GroupsTab() {
   const view = useListView<Grant>({ rows: grants.data, columns: COLUMNS, prefix: "groups_" });
   const providers = session.data?.groupProviders ?? [];
   const add = (
-    <Button writes icon={<Plus size={14} aria-hidden />} onClick={() => setAdding(true)}>
+    <Button
+      writes
+      disabled={providers.length === 0}
+      icon={<Plus size={14} aria-hidden />}
+      onClick={() => setAdding(true)}
+    >
       {text("addGrant")}
     </Button>
   );
   return (
     <>
-      {session.data !== undefined && providers.length === 0 && <Notice>{text("noGroupsClaim")}</Notice>}
       <ListTable
         state={grants}
         view={view}
+        title={text("grantsTitle")}
         label={text("groups")}
         failed={text("grantsFailed")}
         note={text("groupsText")}
-        actions={providers.length > 0 && add}
+        actions={add}
         rowKey={({ id }) => id}
-        empty={<Empty title={text("noGrants")}>{text("noGrantsText")}</Empty>}
+        empty={
+          <Empty title={text("noGrants")}>
+            {text(session.data !== undefined && providers.length === 0 ? "noGroupsClaim" : "noGrantsText")}
+          </Empty>
+        }
       />
       {isAdding && <AddGrant providers={providers} onClose={() => setAdding(false)} />}
     </>
