@@ -46,6 +46,11 @@ export function SettingsPanel({
           <TextField key={name} label={<code>{name}</code>} inputMode="decimal" autoComplete="off" {...field(name)} />
         ))}
       </div>
+      <CheckField
+        label={text("stream")}
+        checked={typed.stream !== "off"}
+        onChange={(event) => onType({ ...typed, stream: event.target.checked ? "" : "off" })}
+      />
       <Fold title={text("more")} isNeeded={["tools", "schema", "stop"].some((name) => errors[name as SettingName])}>
         <TextArea label={text("stop_words")} rows={2} {...field("stop")} />
         <TextArea
@@ -76,11 +81,6 @@ export function SettingsPanel({
           {...field("schema")}
         />
       </Fold>
-      <CheckField
-        label={text("stream")}
-        checked={typed.stream !== "off"}
-        onChange={(event) => onType({ ...typed, stream: event.target.checked ? "" : "off" })}
-      />
     </Panel>
   );
 }
