@@ -107,9 +107,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
           own.onResolve({ filter: /^console-languages$/ }, () => ({ path: LANGUAGES, namespace: LANGUAGES }));
           own.onLoad({ filter: /.*/, namespace: LANGUAGES }, () => ({ contents: languagesModule(), resolveDir: ROOT }));
           own.onLoad({ filter: /.*/, namespace: STYLES }, () => ({
-            contents: ["uplot/dist/uPlot.min.css", ...sheets.map((sheet) => `./${sheet}`)]
-              .map((sheet) => `@import "${sheet}";`)
-              .join("\n"),
+            contents: sheets.map((sheet) => `@import "./${sheet}";`).join("\n"),
             loader: "css",
             resolveDir: ROOT,
           }));
