@@ -8,7 +8,6 @@ import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type BuildResult, context, type Metafile } from "esbuild";
 import { USES_HELPERS, WRITES_JSON_SCHEMA, withOwnHelpers, withoutJsonSchema } from "./judging-only.ts";
-import { onlyNamedParts } from "./named-parts.ts";
 import { askingAhead } from "./parts-ahead.ts";
 import { SharedPart } from "./shared-part.ts";
 
@@ -61,7 +60,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     "browser/base.css",
     ...globSync("browser/**/*.module.css", { cwd: ROOT }).sort(),
   ];
-  const shared = new SharedPart(ROOT, sourceOf);
+  const shared = new SharedPart(ROOT);
   const building = await context({
     absWorkingDir: ROOT,
     entryPoints: { main: ENTRY, styles: STYLES },
@@ -84,12 +83,8 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     plugins: [
       shared.plugin,
       {
-        name: "named-parts",
+        name: "judging-only",
         setup: (own) => {
-          own.onLoad({ filter: /[\\/]browser[\\/].*\.tsx?$/, namespace: "file" }, ({ path }) => ({
-            contents: sourceOf(path),
-            loader: path.endsWith("x") ? "tsx" : "ts",
-          }));
           own.onLoad({ filter: USES_HELPERS, namespace: "file" }, ({ path }) => ({
             contents: withOwnHelpers(readFileSync(path, "utf8")),
             loader: "js",
@@ -121,10 +116,6 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
   } finally {
     await building.dispose();
   }
-}
-
-function sourceOf(path: string): string {
-  return onlyNamedParts(readFileSync(path, "utf8"));
 }
 
 function bundleOf({ metafile, outputFiles }: BuildResult<{ metafile: true; write: false }>): ConsoleBundle {
