@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import { type BuildResult, context, type Metafile } from "esbuild";
 import { USES_HELPERS, WRITES_JSON_SCHEMA, withOwnHelpers, withoutJsonSchema } from "./judging-only.ts";
 import { askingAhead } from "./parts-ahead.ts";
+import { reactNamed } from "./react-named.ts";
 import { SharedPart } from "./shared-part.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -82,6 +83,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     loader: { ".css": "css", ".module.css": "local-css" },
     plugins: [
       shared.plugin,
+      reactNamed,
       {
         name: "judging-only",
         setup: (own) => {
