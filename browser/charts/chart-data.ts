@@ -104,6 +104,22 @@ export function timeBounds(
   return to > from ? [from - shift, to - shift] : [from - MINUTE_MS, from + MINUTE_MS];
 }
 
+/** The first and the last position of each stretch without a gap. */
+export function runsOf(line: readonly (number | null)[]): readonly (readonly [first: number, last: number])[] {
+  const isKnown = (at: number): boolean => (line[at] ?? null) !== null;
+  const known = [...line.keys()].filter(isKnown);
+  const lasts = known.filter((at) => !isKnown(at + 1));
+  return known.filter((at) => !isKnown(at - 1)).map((first, run) => [first, lasts[run] ?? first]);
+}
+
+/** The position of the instant that is nearest to another one; -1 of none. */
+export function nearestTo(atMs: readonly number[], epochMs: number): number {
+  let nearest = -1;
+  for (const [at, one] of atMs.entries())
+    if (nearest === -1 || Math.abs(one - epochMs) < Math.abs((atMs[nearest] ?? 0) - epochMs)) nearest = at;
+  return nearest;
+}
+
 /** The smallest of 1, 2 and 5 times a power of ten that is at least `least`; 1 for 0. */
 function roundStep(least: number): number {
   if (!(least > 1e-12)) return least > 0 ? 1e-12 : 1;

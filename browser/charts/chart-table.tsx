@@ -15,13 +15,12 @@ interface ChartTableProps {
   readonly series: readonly { readonly id: string; readonly label: string }[];
   /** The element that names the chart. */
   readonly titleId: string;
-  readonly isOpenAtFirst: boolean;
 }
 
 /** The newest 50 instants, the newest first. */
-export function ChartTable({ content, series, titleId, isOpenAtFirst }: ChartTableProps) {
+export function ChartTable({ content, series, titleId }: ChartTableProps) {
   const { data, zone, format } = content;
-  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const [isOpen, setOpen] = useState(false);
   const rows = isOpen ? [...data.atMs.keys()].slice(-ROWS_MAX).reverse() : [];
   return (
     <details className={classes["details"]} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -10,7 +10,7 @@ import { useZone } from "../time/zone-context.tsx";
 import { type ChartSeries, chartData, movedCursor, seriesWithRest } from "./chart-data.ts";
 import { ChartTable } from "./chart-table.tsx";
 import { ChartTooltip } from "./chart-tooltip.tsx";
-import { drawPlot, type Plot, type PlotContent, type PlotCursor, type PlotKind, type PlotLibrary } from "./plot.ts";
+import { drawPlot, type Plot, type PlotContent, type PlotCursor, type PlotKind } from "./plot.ts";
 import { keptColors, SERIES_COLORS, seriesColor } from "./series-color.ts";
 import classes from "./time-chart.module.css";
 import { useColors } from "./use-colors.ts";
@@ -42,7 +42,6 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
   const { zone, label: zoneText } = useZone();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [cursor, setCursor] = useState<PlotCursor | null>(null);
-  const [library, setLibrary] = useState<PlotLibrary | "failed" | null>(null);
   const host = useRef<HTMLDivElement>(null);
   const probe = useRef<HTMLSpanElement>(null);
   const plot = useRef<Plot | null>(null);
@@ -82,17 +81,6 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
   const hasLimit = content.limit !== null;
   const isEmpty = data.atMs.length === 0;
 
-  useEffect(() => {
-    let isGone = false;
-    import("uplot").then(
-      (loaded) => !isGone && setLibrary(() => loaded.default),
-      () => !isGone && setLibrary("failed"),
-    );
-    return () => {
-      isGone = true;
-    };
-  }, []);
-
   // before the effect that draws a new plot, so that it draws what is to be shown now
   useEffect(() => {
     latest.current = content;
@@ -103,13 +91,12 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
   // biome-ignore lint/correctness/useExhaustiveDependencies: other series, a limit or first figures are another plot
   useEffect(() => {
     const element = host.current;
-    if (library === null || library === "failed" || colors === null || element === null) return;
+    if (colors === null || element === null) return;
     const [textColor = "", line = "", ...ofSeries] = colors;
     const look = { kind, colors: { series: ofSeries, text: textColor, line }, font: FONT, heightPx: HEIGHT_PX };
-    const drawn = drawPlot(library, element, look, latest.current, element.clientWidth, setCursor, () =>
-      pointAt(plot.current, latest.current, pinnedMs.current),
-    );
+    const drawn = drawPlot(element, look, latest.current, element.clientWidth, setCursor);
     plot.current = drawn;
+    pointAt(drawn, latest.current, pinnedMs.current);
     const size = new ResizeObserver(() => {
       if (element.clientWidth > 0) drawn.resize(element.clientWidth);
     });
@@ -120,7 +107,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
       plot.current = null;
       setCursor(null);
     };
-  }, [library, colors, kind, shownIds, hasLimit, isEmpty]);
+  }, [colors, kind, shownIds, hasLimit, isEmpty]);
 
   const toggle = (id: string): void =>
     setHidden((before) => {
@@ -140,8 +127,6 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
       </figcaption>
       {isEmpty ? (
         <p className={classes["empty"]}>{text("noData")}</p>
-      ) : library === "failed" ? (
-        <p className={classes["empty"]}>{text("notLoaded")}</p>
       ) : (
         <div
           className={classes["plot"]}
@@ -167,7 +152,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
             plot.current?.point(null);
           }}
         >
-          <div ref={host} className={classes["host"]} aria-busy={library === null} />
+          <div ref={host} className={classes["host"]} />
           {cursor === null ? null : <ChartTooltip content={content} series={shown} cursor={cursor} />}
         </div>
       )}
@@ -201,7 +186,7 @@ export function TimeChart({ title, atMs, series, kind, format, isWhole = false, 
           )}
         </ul>
       )}
-      <ChartTable content={content} series={shown} titleId={titleId} isOpenAtFirst={library === "failed"} />
+      <ChartTable content={content} series={shown} titleId={titleId} />
     </figure>
   );
 }

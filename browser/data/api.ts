@@ -1,8 +1,8 @@
 /**
- * The Management API as the browser reaches it: the generated client, below /api/live instead of /api/v1, with the session's
- * cookie in place of a token (docs/rules/console.md#live).
+ * The Management API as the browser reaches it: called like the generated client (its types are those of openapi-fetch), below
+ * /api/live instead of /api/v1, with the session's cookie in place of a token (docs/rules/console.md#live).
  */
-import createClient, { type Client } from "openapi-fetch";
+import type { Client } from "openapi-fetch";
 import type { components, paths } from "../../control/api/client/schema.generated.ts";
 import { PERSON_HEADER, personOf } from "../../shared/access/console-person.ts";
 import { ApiError, errorOf } from "./api-error.ts";
@@ -59,19 +59,41 @@ export async function send(request: Request): Promise<Response> {
   }
 }
 
-export const api: Client<paths, "application/json"> = createClient<paths, "application/json">({
-  baseUrl: location.origin,
-  fetch: async (request: Request) => {
-    const url = new URL(request.url);
-    url.pathname = livePath(url.pathname);
-    if (request.body === null) return await send(new Request(url, request));
-    // As bytes: a browser takes over the body of another request as a stream, which it sends over HTTP/2 alone.
-    const { method, headers, signal } = request;
-    return await send(new Request(url, { method, headers, signal, body: await request.arrayBuffer() }));
-  },
-});
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What openapi-fetch resolves to. */
+interface CallInit {
+  readonly params?: Partial<Readonly<Record<"path" | "query" | "header", Readonly<Record<string, unknown>>>>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+const call =
+  (method: Method) =>
+  async (path: string, { params = {}, body, signal }: CallInit = {}): Promise<Answered<unknown>> => {
+    const step = (_: string, name: string): string => encodeURIComponent(String(params.path?.[name]));
+    const url = new URL(livePath(path.replaceAll(/\{(\w+)\}/g, step)), location.origin);
+    for (const [name, value] of Object.entries(params.query ?? {}))
+      for (const one of [value].flat()) if (one != null) url.searchParams.append(name, String(one));
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(params.header ?? {}))
+      if (value != null) headers.set(name, String(value));
+    if (body !== undefined) headers.set("content-type", "application/json");
+    const request = { method, headers, signal: signal ?? null, body: body === undefined ? null : JSON.stringify(body) };
+    const response = await send(new Request(url, request));
+    if (!response.ok) return { error: await response.json().catch(() => null), response };
+    const text = await response.text();
+    return { data: text === "" ? undefined : (JSON.parse(text) as unknown), response };
+  };
+
+export const api = {
+  GET: call("GET"),
+  POST: call("POST"),
+  PUT: call("PUT"),
+  PATCH: call("PATCH"),
+  DELETE: call("DELETE"),
+} as Pick<Client<paths, "application/json">, Method>;
+
+/** What a call resolves to. */
 interface Answered<T> {
   readonly data?: T;
   readonly error?: unknown;

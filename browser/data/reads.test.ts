@@ -1,11 +1,7 @@
 /** What stands where a read was, while the same read of other parameters is loading. */
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { read } from "./reads.ts";
-
-// the client of the API takes its origin from the page when it is loaded
-vi.hoisted(() => vi.stubGlobal("location", { origin: "http://console.test" }));
-vi.unstubAllGlobals();
 
 const PATH = "/api/v1/usage/daily";
 const days = (day: string, keepsOld?: boolean) =>

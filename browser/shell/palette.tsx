@@ -1,4 +1,3 @@
-import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
@@ -8,6 +7,7 @@ import { pageTexts } from "../messages/en/pages.ts";
 import { paletteTexts } from "../messages/en/palette.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
+import { Modal } from "../ui/modal.tsx";
 import { activeOption, type Option, OptionList, useOptionPosition } from "../ui/option-list.tsx";
 import { actionsOf } from "./actions.ts";
 import { navigationOf } from "./navigation.ts";
@@ -39,44 +39,44 @@ export function Palette({ user, onClose }: { readonly user: SessionUser; readonl
     targets[at]?.go();
   };
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className={classes["backdrop"]} />
-        <Dialog.Popup className={classes["popup"]} aria-label={text("search")}>
-          <input
-            type="text"
-            role="combobox"
-            autoComplete="off"
-            aria-expanded
-            aria-controls={listId}
-            aria-autocomplete="list"
-            aria-activedescendant={activeOption(listId, targets, at)}
-            aria-label={text("search")}
-            placeholder={text("searchHint")}
-            className={classes["input"]}
-            value={typed}
-            onChange={(event) => type(event.target.value)}
-            onKeyDown={onKey}
-          />
-          <OptionList
-            id={listId}
-            label={text("search")}
-            options={targets}
-            at={at}
-            onPoint={setAt}
-            onChoose={(value) => targets.find((target) => target.value === value)?.go()}
-            className={classes["list"]}
-          >
-            {targets.length > 0 || isFailed ? undefined : text("searchEmpty", { text: typed })}
-          </OptionList>
-          {isFailed && (
-            <p className={classes["empty"]} role="status">
-              {text("searchFailed")}
-            </p>
-          )}
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <Modal
+      label={text("search")}
+      className={classes["popup"]}
+      backdropClassName={classes["backdrop"]}
+      onDismiss={onClose}
+    >
+      <input
+        type="text"
+        role="combobox"
+        autoComplete="off"
+        aria-expanded
+        aria-controls={listId}
+        aria-autocomplete="list"
+        aria-activedescendant={activeOption(listId, targets, at)}
+        aria-label={text("search")}
+        placeholder={text("searchHint")}
+        className={classes["input"]}
+        value={typed}
+        onChange={(event) => type(event.target.value)}
+        onKeyDown={onKey}
+      />
+      <OptionList
+        id={listId}
+        label={text("search")}
+        options={targets}
+        at={at}
+        onPoint={setAt}
+        onChoose={(value) => targets.find((target) => target.value === value)?.go()}
+        className={classes["list"]}
+      >
+        {targets.length > 0 || isFailed ? undefined : text("searchEmpty", { text: typed })}
+      </OptionList>
+      {isFailed && (
+        <p className={classes["empty"]} role="status">
+          {text("searchFailed")}
+        </p>
+      )}
+    </Modal>
   );
 }
 

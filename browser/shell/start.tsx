@@ -1,5 +1,4 @@
 /** Draws the console, with what every page shares: reads, routes and toasts. */
-import { CSPProvider } from "@base-ui/react/csp-provider";
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, StrictMode, Suspense } from "react";
@@ -51,14 +50,12 @@ export function startConsole(): void {
   const router = consoleRouter(queries);
   createRoot(root).render(
     <StrictMode>
-      <CSPProvider disableStyleElements>
-        <QueryClientProvider client={queries}>
-          <RouterProvider router={router} />
-          <Suspense fallback={null}>
-            <Toasts closeLabel={text("close")} />
-          </Suspense>
-        </QueryClientProvider>
-      </CSPProvider>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+        <Suspense fallback={null}>
+          <Toasts label={text("notifications")} closeLabel={text("close")} />
+        </Suspense>
+      </QueryClientProvider>
     </StrictMode>,
   );
 }

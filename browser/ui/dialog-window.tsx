@@ -1,14 +1,12 @@
-import { AlertDialog } from "@base-ui/react/alert-dialog";
-import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import { type ReactNode, useContext, useState } from "react";
+import { type ReactNode, useContext, useId, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import classes from "./dialog.module.css";
+import { Modal } from "./modal.tsx";
 import { UnsavedContext, type UnsavedScope, UnsavedTexts } from "./unsaved.tsx";
 
-export interface DialogProps {
-  readonly isOpen: boolean;
+export interface DialogWindowProps {
   readonly onClose: () => void;
   readonly title: ReactNode;
   /** What the cross is called. */
@@ -24,7 +22,6 @@ export interface DialogProps {
 
 /** A window over the page. Esc and a click beside it close it, after a question when a form in it has something unsaved. */
 export function DialogWindow({
-  isOpen,
   onClose,
   title,
   closeLabel,
@@ -32,51 +29,55 @@ export function DialogWindow({
   footer,
   place = "middle",
   isKept = false,
-}: DialogProps) {
+}: DialogWindowProps) {
   const parent = useContext(UnsavedContext);
   const question = useContext(UnsavedTexts);
   const [scope] = useState<UnsavedScope>(() => ({ forms: new Set(), parent }));
   const [isAsking, setAsking] = useState(false);
+  const titleId = useId();
   const close = (): void => {
     if (scope.forms.size > 0) setAsking(true);
     else onClose();
   };
   return (
-    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && close()} disablePointerDismissal={isKept}>
-      <BaseDialog.Portal>
-        <BaseDialog.Backdrop className={classes["backdrop"]} />
-        <BaseDialog.Popup className={classNames(classes["popup"], classes[place])}>
-          <header className={classes["header"]}>
-            <BaseDialog.Title className={classes["title"]}>{title}</BaseDialog.Title>
-            <BaseDialog.Close render={<IconButton label={closeLabel} />}>
-              <X size={16} aria-hidden />
-            </BaseDialog.Close>
-          </header>
-          <div className={classes["body"]}>
-            <UnsavedContext value={scope}>{children}</UnsavedContext>
-          </div>
-          {footer !== undefined && <footer className={classes["footer"]}>{footer}</footer>}
-          <ConfirmWindow
-            isOpen={isAsking}
-            onCancel={() => setAsking(false)}
-            onConfirm={() => {
-              setAsking(false);
-              onClose();
-            }}
-            title={question.title}
-            confirmLabel={question.discard}
-            cancelLabel={question.keep}
-          >
-            {question.text}
-          </ConfirmWindow>
-        </BaseDialog.Popup>
-      </BaseDialog.Portal>
-    </BaseDialog.Root>
+    <Modal
+      labelledBy={titleId}
+      className={classNames(classes["popup"], classes[place])}
+      backdropClassName={classes["backdrop"]}
+      isKept={isKept}
+      onDismiss={close}
+    >
+      <header className={classes["header"]}>
+        <h2 id={titleId} className={classes["title"]}>
+          {title}
+        </h2>
+        <IconButton label={closeLabel} onClick={close}>
+          <X size={16} aria-hidden />
+        </IconButton>
+      </header>
+      <div className={classes["body"]}>
+        <UnsavedContext value={scope}>{children}</UnsavedContext>
+      </div>
+      {footer !== undefined && <footer className={classes["footer"]}>{footer}</footer>}
+      {isAsking && (
+        <ConfirmWindow
+          onCancel={() => setAsking(false)}
+          onConfirm={() => {
+            setAsking(false);
+            onClose();
+          }}
+          title={question.title}
+          confirmLabel={question.discard}
+          cancelLabel={question.keep}
+        >
+          {question.text}
+        </ConfirmWindow>
+      )}
+    </Modal>
   );
 }
 
-export interface ConfirmProps {
-  readonly isOpen: boolean;
+export interface ConfirmWindowProps {
   readonly onCancel: () => void;
   readonly onConfirm: () => void;
   readonly title: ReactNode;
@@ -89,7 +90,6 @@ export interface ConfirmProps {
 
 /** Asks before something that cannot be taken back. */
 export function ConfirmWindow({
-  isOpen,
   onCancel,
   onConfirm,
   title,
@@ -97,26 +97,32 @@ export function ConfirmWindow({
   confirmLabel,
   cancelLabel,
   isBusy = false,
-}: ConfirmProps) {
+}: ConfirmWindowProps) {
+  const titleId = useId();
+  const bodyId = useId();
   return (
-    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onCancel()}>
-      <AlertDialog.Portal>
-        <AlertDialog.Backdrop className={classes["backdrop"]} />
-        <AlertDialog.Popup className={classNames(classes["popup"], classes["middle"])}>
-          <header className={classes["header"]}>
-            <AlertDialog.Title className={classes["title"]}>{title}</AlertDialog.Title>
-          </header>
-          <AlertDialog.Description render={<div />} className={classes["body"]}>
-            {children}
-          </AlertDialog.Description>
-          <footer className={classes["footer"]}>
-            <AlertDialog.Close render={<Button />}>{cancelLabel}</AlertDialog.Close>
-            <Button tone="danger" isBusy={isBusy} onClick={onConfirm}>
-              {confirmLabel}
-            </Button>
-          </footer>
-        </AlertDialog.Popup>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
+    <Modal
+      role="alertdialog"
+      labelledBy={titleId}
+      describedBy={bodyId}
+      className={classNames(classes["popup"], classes["middle"])}
+      backdropClassName={classes["backdrop"]}
+      onDismiss={onCancel}
+    >
+      <header className={classes["header"]}>
+        <h2 id={titleId} className={classes["title"]}>
+          {title}
+        </h2>
+      </header>
+      <div id={bodyId} className={classes["body"]}>
+        {children}
+      </div>
+      <footer className={classes["footer"]}>
+        <Button onClick={onCancel}>{cancelLabel}</Button>
+        <Button tone="danger" isBusy={isBusy} onClick={onConfirm}>
+          {confirmLabel}
+        </Button>
+      </footer>
+    </Modal>
   );
 }

@@ -1,8 +1,8 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { classNames } from "./class-names.ts";
 import { useDensity } from "./density.ts";
+import { useRowsInSight } from "./rows-in-sight.ts";
 import { useShortcut } from "./shortcuts.ts";
 import classes from "./table.module.css";
 
@@ -55,7 +55,6 @@ const ROW_PX = { comfortable: 37, compact: 29 } as const;
 const HEAD_PX = { comfortable: 36, compact: 30 } as const;
 /** Shorter lists are drawn whole, as high as they are. */
 const VIRTUAL_FROM = 40;
-const OVERSCAN = 8;
 /** How far a key moves from a row that has the focus. */
 const STEPS: Readonly<Record<string, number>> = {
   ArrowDown: 1,
@@ -89,21 +88,9 @@ export function Table<T>({
   );
   const isVirtual = !isWhole && rows.length >= VIRTUAL_FROM;
   const density = useDensity();
-  const virtual = useVirtualizer({
-    count: isVirtual ? rows.length : 0,
-    getScrollElement: () => box.current,
-    estimateSize: () => ROW_PX[density],
-    overscan: OVERSCAN,
-    scrollPaddingStart: HEAD_PX[density],
-    initialRect: { width: 0, height: 20 * ROW_PX[density] },
-  });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: heights that were measured are of the other density
-  useEffect(() => virtual.measure(), [virtual, density]);
-  const seen = virtual.getVirtualItems();
-  const first = isVirtual ? (seen[0]?.index ?? 0) : 0;
-  const last = isVirtual ? (seen.at(-1)?.index ?? -1) : rows.length - 1;
-  const above = isVirtual ? (seen[0]?.start ?? 0) : 0;
-  const below = isVirtual ? virtual.getTotalSize() - (seen.at(-1)?.end ?? 0) : 0;
+  const seen = useRowsInSight(box, isVirtual ? rows.length : 0, { rowPx: ROW_PX[density], headPx: HEAD_PX[density] });
+  const first = isVirtual ? seen.first : 0;
+  const last = isVirtual ? seen.last : rows.length - 1;
 
   useEffect(() => {
     if (rows.length > 0 && last >= rows.length - 1) onEnd?.();
@@ -116,7 +103,7 @@ export function Table<T>({
     if (row === undefined) return;
     setAtKey(rowKey(row));
     if (openKey !== undefined) onOpen?.(row);
-    if (isVirtual) virtual.scrollToIndex(next, { align: "auto" });
+    if (isVirtual) seen.show(next);
     else box.current?.querySelector(`[data-index="${next}"]`)?.scrollIntoView({ block: "nearest" });
   };
   const isToFocus = useRef(false);
@@ -153,7 +140,7 @@ export function Table<T>({
   if (rows.length === 0 && empty !== undefined) return empty;
   return (
     <section
-      ref={box}
+      ref={seen.watch}
       className={classNames(classes["box"], isVirtual && classes["tall"])}
       tabIndex={0}
       aria-label={label}
@@ -169,7 +156,7 @@ export function Table<T>({
           </tr>
         </thead>
         <tbody>
-          {above > 0 && <Gap height={above} columns={columns.length} />}
+          {isVirtual && seen.abovePx > 0 && <Gap height={seen.abovePx} columns={columns.length} />}
           {rows.slice(first, last + 1).map((row, offset) => {
             const index = first + offset;
             const key = rowKey(row);
@@ -212,7 +199,7 @@ export function Table<T>({
               </tr>
             );
           })}
-          {below > 0 && <Gap height={below} columns={columns.length} />}
+          {isVirtual && seen.belowPx > 0 && <Gap height={seen.belowPx} columns={columns.length} />}
         </tbody>
         {columns.some(({ foot }) => foot !== undefined) && (
           <tfoot>

@@ -1,5 +1,4 @@
-import { Tabs as BaseTabs } from "@base-ui/react/tabs";
-import type { ReactNode } from "react";
+import { type KeyboardEvent, type ReactNode, useId } from "react";
 import classes from "./tabs.module.css";
 
 interface Tab {
@@ -9,7 +8,7 @@ interface Tab {
   readonly content: ReactNode;
 }
 
-/** Tabs over one object. Which is chosen belongs in the address of the page. */
+/** Tabs over one object. Which is chosen belongs in the address of the page. Arrows move among them, Enter or Space chooses. */
 export function Tabs({
   tabs,
   chosen,
@@ -21,20 +20,48 @@ export function Tabs({
   readonly onChoose: (id: string) => void;
   readonly label: string;
 }) {
+  const panelId = useId();
+  const open = tabs.find(({ id }) => id === chosen);
   return (
-    <BaseTabs.Root value={chosen} onValueChange={(id) => onChoose(String(id))} className={classes["root"]}>
-      <BaseTabs.List className={classes["list"]} aria-label={label}>
+    <div className={classes["root"]}>
+      <div role="tablist" aria-label={label} className={classes["list"]} onKeyDown={moveFocus}>
         {tabs.map((tab) => (
-          <BaseTabs.Tab key={tab.id} value={tab.id} className={classes["tab"]}>
+          <button
+            key={tab.id}
+            type="button"
+            role="tab"
+            id={`${panelId}-${tab.id}`}
+            aria-selected={tab === open}
+            aria-controls={tab === open ? panelId : undefined}
+            tabIndex={tab === (open ?? tabs[0]) ? 0 : -1}
+            className={classes["tab"]}
+            onClick={() => tab !== open && onChoose(tab.id)}
+          >
             {tab.label}
-          </BaseTabs.Tab>
+          </button>
         ))}
-      </BaseTabs.List>
-      {tabs.map((tab) => (
-        <BaseTabs.Panel key={tab.id} value={tab.id} className={classes["panel"]}>
-          {tab.content}
-        </BaseTabs.Panel>
-      ))}
-    </BaseTabs.Root>
+      </div>
+      {open !== undefined && (
+        <div
+          key={open.id}
+          role="tabpanel"
+          id={panelId}
+          aria-labelledby={`${panelId}-${open.id}`}
+          tabIndex={0}
+          className={classes["panel"]}
+        >
+          {open.content}
+        </div>
+      )}
+    </div>
   );
+}
+
+function moveFocus(event: KeyboardEvent<HTMLElement>): void {
+  const tabs = [...event.currentTarget.querySelectorAll<HTMLElement>("[role='tab']")];
+  const at = tabs.indexOf(event.target as HTMLElement);
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: -1 }[event.key];
+  if (to === undefined || at === -1 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  event.preventDefault();
+  tabs.at(to % tabs.length)?.focus();
 }

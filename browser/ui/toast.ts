@@ -1,4 +1,5 @@
-/** Says what happened, at the corner of the page. What shows it is loaded apart from the pages. */
+/** Says what happened, at the corner of the page. What shows it (toasts.tsx) is loaded apart from the pages. */
+import { useSyncExternalStore } from "react";
 
 interface ToastText {
   /** What happened, and to what. */
@@ -9,26 +10,37 @@ interface ToastText {
   readonly action?: { readonly label: string; readonly onPress: () => void } | undefined;
 }
 
-const SEEN_MS = 6000;
+export interface ShownToast extends ToastText {
+  readonly id: number;
+}
+
+/** The newest first. */
+let shown: readonly ShownToast[] = [];
+let count = 0;
+const listeners = new Set<() => void>();
+
+function show(next: readonly ShownToast[]): void {
+  shown = next;
+  for (const listener of listeners) listener();
+}
 
 /** Shows a toast; it is read out at once when something failed. */
 export function toast(said: ToastText): void {
-  void add(said);
+  count += 1;
+  show([{ ...said, id: count }, ...shown]);
 }
 
-async function add(said: ToastText): Promise<void> {
-  const { toastManager, toastsReady } = await import("./toast-manager.ts");
-  await toastsReady;
-  toastManager.add(optionsOf(said));
+export function closeToast(id: number): void {
+  show(shown.filter((one) => one.id !== id));
 }
 
-function optionsOf({ title, detail, tone = "good", action }: ToastText) {
-  return {
-    title,
-    ...(detail === undefined ? {} : { description: detail }),
-    type: tone,
-    priority: tone === "bad" ? ("high" as const) : ("low" as const),
-    timeout: tone === "bad" ? 2 * SEEN_MS : SEEN_MS,
-    ...(action === undefined ? {} : { actionProps: { children: action.label, onClick: action.onPress } }),
-  };
+/** The toasts that are shown. */
+export function useShownToasts(): readonly ShownToast[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => shown,
+  );
 }

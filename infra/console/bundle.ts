@@ -8,8 +8,8 @@ import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type BuildResult, context, type Metafile } from "esbuild";
 import { USES_HELPERS, WRITES_JSON_SCHEMA, withOwnHelpers, withoutJsonSchema } from "./judging-only.ts";
-import { onlyNamedParts } from "./named-parts.ts";
 import { askingAhead } from "./parts-ahead.ts";
+import { reactNamed } from "./react-named.ts";
 import { SharedPart } from "./shared-part.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -61,7 +61,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     "browser/base.css",
     ...globSync("browser/**/*.module.css", { cwd: ROOT }).sort(),
   ];
-  const shared = new SharedPart(ROOT, sourceOf);
+  const shared = new SharedPart(ROOT);
   const building = await context({
     absWorkingDir: ROOT,
     entryPoints: { main: ENTRY, styles: STYLES },
@@ -83,13 +83,10 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     loader: { ".css": "css", ".module.css": "local-css" },
     plugins: [
       shared.plugin,
+      reactNamed,
       {
-        name: "named-parts",
+        name: "judging-only",
         setup: (own) => {
-          own.onLoad({ filter: /[\\/]browser[\\/].*\.tsx?$/, namespace: "file" }, ({ path }) => ({
-            contents: sourceOf(path),
-            loader: path.endsWith("x") ? "tsx" : "ts",
-          }));
           own.onLoad({ filter: USES_HELPERS, namespace: "file" }, ({ path }) => ({
             contents: withOwnHelpers(readFileSync(path, "utf8")),
             loader: "js",
@@ -107,9 +104,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
           own.onResolve({ filter: /^console-languages$/ }, () => ({ path: LANGUAGES, namespace: LANGUAGES }));
           own.onLoad({ filter: /.*/, namespace: LANGUAGES }, () => ({ contents: languagesModule(), resolveDir: ROOT }));
           own.onLoad({ filter: /.*/, namespace: STYLES }, () => ({
-            contents: ["uplot/dist/uPlot.min.css", ...sheets.map((sheet) => `./${sheet}`)]
-              .map((sheet) => `@import "${sheet}";`)
-              .join("\n"),
+            contents: sheets.map((sheet) => `@import "./${sheet}";`).join("\n"),
             loader: "css",
             resolveDir: ROOT,
           }));
@@ -123,10 +118,6 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
   } finally {
     await building.dispose();
   }
-}
-
-function sourceOf(path: string): string {
-  return onlyNamedParts(readFileSync(path, "utf8"));
 }
 
 function bundleOf({ metafile, outputFiles }: BuildResult<{ metafile: true; write: false }>): ConsoleBundle {

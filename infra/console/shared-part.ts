@@ -4,6 +4,7 @@
  * for every set of pages that use the same modules; so many small files are as many requests. A module that is imported by
  * everything belongs to one set: so every entry imports all of these modules.
  */
+import { readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { Loader, Metafile, Plugin } from "esbuild";
 
@@ -12,20 +13,18 @@ const SHARED = "console-shared";
  * A smaller file (before compression) that several pages share is not worth its own request. The more pages there are, the more
  * files are divided between them: from some size on, the first load would get all of a library so.
  */
-const SMALL_BYTES = 5 * 1024;
+const SMALL_BYTES = 4.5 * 1024;
 
 /** Learns from one build which modules are shared, and makes one file of them in the next build of the same context. */
 export class SharedPart {
   readonly #root: string;
-  readonly #sourceOf: (path: string) => string;
   #modules: readonly string[] = [];
   /** Paths of the modules at which a file starts. */
   #entries: ReadonlySet<string> = new Set();
 
-  /** `root`: the folder to which the paths of builds are relative; `sourceOf` gives the text of a file. */
-  constructor(root: string, sourceOf: (path: string) => string) {
+  /** `root`: the folder to which the paths of builds are relative. */
+  constructor(root: string) {
     this.#root = root;
-    this.#sourceOf = sourceOf;
   }
 
   /** `first`: the modules at which the first load starts. */
@@ -71,7 +70,7 @@ export class SharedPart {
         }));
         own.onLoad({ filter: /\.[jt]sx?$/, namespace: "file" }, ({ path }) => {
           if (!this.#entries.has(path)) return null;
-          const contents = `import ${JSON.stringify(SHARED)};\n${this.#sourceOf(path)}`;
+          const contents = `import ${JSON.stringify(SHARED)};\n${readFileSync(path, "utf8")}`;
           return { contents, loader: extname(path).slice(1) as Loader };
         });
       },

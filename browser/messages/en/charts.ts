@@ -1,7 +1,6 @@
 /** Texts of charts: names of parts, what a reader of the screen hears, editing of the week. */
 export const chartTexts = {
   unknown: "–",
-  notLoaded: "Could not load the chart. The table below has the same data.",
   noData: "No data in this period.",
   cursorHint: "{title}: select a time with the arrow keys",
   cursorNone: "no time selected",

@@ -24,7 +24,6 @@ export const commonTexts = {
   deleted: "{name} deleted",
   undoFailed: "Could not undo: {what}",
   pending: "Saved. Some cells do not have the change yet.",
-  writeFailed: "{name} was not changed",
   csv: "CSV",
   grafana: "Grafana",
   timesIn: "Times in {zone}",

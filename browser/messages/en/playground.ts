@@ -98,5 +98,4 @@ export const playgroundTexts = {
   chosen: "Model used",
   left: "Tokens left this minute",
   openRow: "View request",
-  rowWaits: "Cost and queue wait appear in a few seconds.",
 } as const;

@@ -92,7 +92,6 @@ export const settingsTexts = {
   exportNot: "Not included: usage, health, audit log, users, managed models and recipes.",
   exportUnsealed: "This gateway has no encryption key, so the file contains credentials in plain text.",
   export: "Download backup",
-  restoreTitle: "Restore",
   restoreText:
     "Merges a file into the configuration, completely or not at all. Nothing is deleted. You see what would change first.",
   restoreFile: "Backup file",

@@ -10,6 +10,7 @@ export const shellTexts = {
   searchEmpty: "Nothing matches “{text}”.",
   searchFailed: "Tenants and models could not be searched.",
   close: "Close",
+  notifications: "Notifications",
   account: "Account",
   sessions: "Sessions",
   tenant: "Tenant",
