@@ -74,6 +74,16 @@ describe("requests of an isolate", () => {
     expect(isolate.said.slice(4)).toEqual([]);
   });
 
+  it("are departed within 6 s of their last sign when the request that carries ended before", async () => {
+    const carries = await isolate.admitted("carries");
+    await isolate.admitted("gone");
+    void isolate.as("carries", async () => await carries.settle(end("carries")));
+    await pass(3_900);
+    isolate.cutOff("gone");
+    await pass(5_100);
+    expect(isolate.said.slice(3)).toEqual(["row carries", "departure gone", "close"]);
+  });
+
   it("give signs by one timer, however often they ask", async () => {
     isolate.opens = refused();
     for (let attempt = 0; attempt < 20; attempt += 1) {

@@ -136,7 +136,7 @@ describe("a carrier", () => {
     expect({ disposes: stage.disposes, timers: vi.getTimerCount() }).toEqual({ disposes: 1, timers: 0 });
   });
 
-  it("departs silent requests once it serves, and no more when another one is to follow", async () => {
+  it("departs silent requests from its first session on, until another one serves", async () => {
     stage = new CarrierStage("own");
     stage.ask("silent");
     stage.opens = never;
@@ -151,10 +151,17 @@ describe("a carrier", () => {
     expect({ silent: stage.table.has("silent"), own: stage.table.has("own") }).toEqual({ silent: false, own: true });
     stage.end("own");
     stage.ask("left alone");
-    await pass(4_000);
+    await pass(3_900);
     stage.table.signOf("left alone")();
+    await pass(5_100);
+    expect({ isLeft: stage.table.has("left alone"), sent: stage.sent.at(-1) }).toEqual({
+      isLeft: false,
+      sent: ["left alone"],
+    });
+    stage.ask("of another one");
+    stage.carrier.replace();
     await pass(10_000);
-    expect(stage.table.has("left alone")).toBe(true);
+    expect(stage.table.has("of another one")).toBe(true);
   });
 
   it("is late when it is silent, and cut off when it is still silent at a second look", async () => {

@@ -210,8 +210,9 @@ export class SessionCarrier {
     this.#seenLateMs = null;
     const isOld = this.#freeAt !== null && this.#beats >= this.#freeAt + SUCCEEDED_AFTER_BEATS;
     if (isOld || this.wantsSuccessor) this.#retiredAt ??= this.#beats;
-    // Several carriers that look at the same time would find living requests silent.
-    const looks = this.#serves && !this.#isReplaced && this.#retiredAt === null;
+    // Several carriers that look at the same time would find living requests silent. A lost request starts no successor, so
+    // this one looks until it is replaced: in the rest of its session it looks five times.
+    const looks = this.#serves && !this.#isReplaced;
     if (looks && this.#beats % LOOK_BEATS === 0) this.#table.look();
     this.#wake();
   }
