@@ -160,7 +160,7 @@ const dashboardVariables = {
       (url) => url === null || isPublicOrigin(url),
       "must be an origin that browsers can open, such as https://console.example.org: no path, not 0.0.0.0",
     )
-    .meta({ default: "the loopback address that is asked for" })
+    .meta({ default: "the loopback address in the browser's URL" })
     .describe(
       "URL at which browsers reach the console. Required if the console listens off loopback or is behind a front. Used for redirects, the origin check and `Secure` cookies.",
     ),

@@ -22,15 +22,18 @@ export interface LimitRow {
   readonly id: string;
   readonly name: string;
   readonly allowed: string;
-  /** What of it can still be used. */
+  /** What is left, or where to see that. */
   readonly left: string;
   /** When it resets, or what happens to requests beyond it. */
   readonly resets: string;
-  /** What it holds now, where that is known. */
+  /** The current use, if known. */
   readonly now?: string;
 }
 
-/** All limits of a tenant, also those that are not set. `usage`, `load`: null while it is not known. */
+/**
+ * One row per limit. A limit that is not set says so, except budgets of end users, which are left out. `usage` and `load` are null
+ * until they are loaded.
+ */
 export function limitRows(
   tenant: Terms,
   usage: Records["BudgetUsage"] | null,

@@ -1,6 +1,6 @@
 /**
- * Fields that several settings share (docs/rules/settings.md#common-rules). A body's schema says what a request may
- * contain, a stored value's schema what the value is when nothing was saved.
+ * Fields that several settings share (docs/rules/settings.md#common-rules). Schemas of bodies validate
+ * requests. Schemas of stored values also supply the defaults of settings that were never saved.
  */
 import * as z from "zod";
 import { freeText, requiredText, whole } from "../common.ts";
@@ -17,7 +17,7 @@ export const wholeOrKeep = (min: number, max?: number) => {
     .optional();
 };
 
-/** A name in its stored form; null: none. */
+/** A stored name, or null. */
 export const storedName = requiredText(300).nullable().default(null);
 
 /** A name; null or "" clears it. */
