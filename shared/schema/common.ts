@@ -45,6 +45,9 @@ export const freeText = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .refine(isStorable, NOT_STORABLE);
 
+/** A text that can be null; a blank one is null. */
+export const blankIsNull = (text: z.ZodType<string, string>) => text.nullable().transform((value) => value || null);
+
 /**
  * A message that another part reports, such as a scheduler's. No text is refused, because a report must not be lost: characters
  * that a database cannot hold are replaced, and a text longer than `max` characters is cut between characters.

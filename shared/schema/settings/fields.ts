@@ -3,7 +3,7 @@
  * requests. Schemas of stored values also supply the defaults of settings that were never saved.
  */
 import * as z from "zod";
-import { freeText, requiredText, whole } from "../common.ts";
+import { blankIsNull, freeText, requiredText, whole } from "../common.ts";
 
 /** A whole number where 0 keeps the stored value: 0 becomes undefined. */
 export const wholeOrKeep = (min: number, max?: number) => {
@@ -21,7 +21,4 @@ export const wholeOrKeep = (min: number, max?: number) => {
 export const storedName = requiredText(300).nullable().default(null);
 
 /** A name; null or "" clears it. */
-export const clearableName = freeText(300)
-  .nullable()
-  .transform((text) => (text === "" ? null : text))
-  .optional();
+export const clearableName = blankIsNull(freeText(300)).optional();
