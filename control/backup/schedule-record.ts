@@ -11,7 +11,7 @@ const PLACE_LOCK = 727276;
 const NOW = sql`now()`;
 const after = (ms: number) => sql`now() + ${ms} * interval '1 millisecond'`;
 
-/** What a control service says at its start; null: it schedules no backups. A place that had backups before goes on. */
+/** What a control service says at its start; null: it schedules no backups. A place that had backups before continues. */
 export async function declareSchedule(
   db: Database,
   schedule: { readonly place: string; readonly intervalSecs: number } | null,

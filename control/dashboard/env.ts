@@ -36,7 +36,7 @@ export interface DashboardEnv {
   readonly adminEmail: string;
   readonly password: string;
   readonly sessionSecret: string;
-  /** Origins of writes besides the console's own; `*`: all. */
+  /** Origins of writes other than the console's own; `*`: all. */
   readonly trustedOrigins: readonly string[];
   readonly providers: readonly OidcProvider[];
   /** Under which people reach the data plane, for the commands that pages show; without a slash at its end. */

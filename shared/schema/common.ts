@@ -76,7 +76,7 @@ const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 const VISIBLE = /[^\p{Z}\p{C}\p{M}]/u;
 
 /**
- * The requirements on a name besides its length. It is one line of visible characters, so it neither reorders nor breaks a text
+ * The requirements on a name other than its length. It is one line of visible characters, so it neither reorders nor breaks a text
  * that shows it. It has only one spelling, so that two names which look alike and differ only in their bytes are the same name.
  */
 export function refuseOddName(name: string, context: z.core.$RefinementCtx<string>): void {

@@ -1,5 +1,5 @@
 /**
- * The runtime ends the context of one request alone, as at a limit of the platform, in an isolate that goes on: what the request
+ * The runtime ends the context of one request alone, as at a limit of the platform, in an isolate that continues: what the request
  * held comes back, its row is there, and nobody else notices (docs/rules/admission.md#membership).
  *
  * @module-tag long

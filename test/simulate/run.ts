@@ -42,7 +42,7 @@ export interface ShareRun {
 
 type Step =
   | SchedulerEvent
-  /** A source starts, starts again, or goes on after its first part. */
+  /** A source starts, starts again, or continues after its first part. */
   | { readonly type: "start" | "flood"; readonly plan: TenantPlan }
   | { readonly type: "stop"; readonly plan: TenantPlan };
 

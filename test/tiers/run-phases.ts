@@ -1,6 +1,6 @@
 /**
  * Runs phases of steps. The lanes of a phase run at the same time; the steps of a lane run one after another. After a step fails,
- * running steps finish and no further step starts, unless the run shall go on. A signal stops all running steps.
+ * running steps finish and no further step starts, unless the run shall continue. A signal stops all running steps.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
