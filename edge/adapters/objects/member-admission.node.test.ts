@@ -173,7 +173,7 @@ describe("a stored answer", () => {
   });
 });
 
-describe("a holder", () => {
+describe("a session holder", () => {
   it("that is cut off is replaced by a request that runs, before the Cell gives that up", async () => {
     await isolate.admitted("holds");
     await pass(690);

@@ -10,7 +10,7 @@ beforeEach(() => {
   stage = new HolderStage();
 });
 
-describe("a holder", () => {
+describe("a session holder", () => {
   it("sends what was queued while it opened, batches what can wait, and closes when unused", async () => {
     const over = stage.holder.run();
     stage.say("one");
