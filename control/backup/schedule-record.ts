@@ -104,7 +104,7 @@ interface FailedBackup {
 }
 
 /**
- * An attempt at the place has failed. The next one is made `firstMs` later, and while attempts go on to fail after as long as they
+ * An attempt at the place has failed. The next one is made `firstMs` later, and while attempts continue to fail, after as long as they
  * have failed for, which doubles the time between them, up to `longestMs`.
  */
 export async function backupFailed(

@@ -1,5 +1,5 @@
 /**
- * Removes the unused parts of a component. Base UI exports each component as one object of all its parts, of which the bundler
+ * Removes the unused parts of a component. Base UI exports each component as one object of all its parts, and the bundler
  * cannot leave any out; it can when the same module is imported as a namespace (docs/rules/console.md#files).
  */
 import { createRequire } from "node:module";

@@ -25,7 +25,7 @@ const newModel = async (): Promise<Model> =>
     health: { checks_enabled: false },
   });
 
-/** A model with a spec of which nothing runs. */
+/** A model with a spec that is not started. */
 let managed: Model;
 /** A tenant that is somebody else's. */
 let foreign: Tenant;

@@ -171,7 +171,7 @@ class Simulation {
     }
   }
 
-  /** A tenant leaves and takes its waiting requests with it; its granted requests go on to their end. */
+  /** A tenant leaves and takes its waiting requests with it; its granted requests continue to their end. */
   #stop(plan: TenantPlan): void {
     this.#away.add(plan);
     for (const [requestId, request] of this.#requests) {

@@ -26,7 +26,7 @@ function outcomeOf(code: number | null): StepResult["outcome"] {
   return code === SKIPPED ? "skipped" : "FAILED";
 }
 
-/** The results of all steps that started. `folder` is for their output while they run; `env` is what they get besides. */
+/** The results of all steps that started. `folder` is for their output while they run; `env` is what they get in addition. */
 export async function runPhases(
   phases: readonly Phase[],
   folder: string,

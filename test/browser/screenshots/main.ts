@@ -39,7 +39,7 @@ interface Shot {
   readonly path: (traffic: Traffic) => string;
   /** Absent: the admin. */
   readonly as?: "user";
-  /** Besides the light one. */
+  /** In addition to the light one. */
   readonly also?: readonly ("dark" | "phone")[];
 }
 
