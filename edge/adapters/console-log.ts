@@ -8,7 +8,7 @@ import { censored, loggable } from "../../shared/text/redaction.ts";
 import type { Clock, Log, LogFields } from "../ports.ts";
 
 /** Numbers as pino uses them. */
-export const LOG_LEVELS = { info: 30, warn: 40, error: 50 } as const;
+const LOG_LEVELS = { info: 30, warn: 40, error: 50 } as const;
 
 /** Once this many lines wait, they are written at once. */
 const LINES_MAX = 256;
