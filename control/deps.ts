@@ -101,7 +101,7 @@ interface Deps {
 }
 
 const RESOLVE_WITHIN_MS = 5000;
-/** Holder of the leases in a database that only one process can open: after a crash it goes on with its own. */
+/** Holder of the leases in a database that only one process can open: after a crash it continues with its own. */
 const SOLE_HOLDER = "embedded";
 /** The provisioner's calls go to the application itself: the address only completes their URLs. */
 const OWN_ADMIN_URL = "http://control.internal";

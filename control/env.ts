@@ -189,7 +189,9 @@ export const controlVariables = {
   GATEWAY_USAGE_RETENTION_DAYS: envWhole(180, 0, KEPT_DAYS_MAX)
     .transform((days) => Math.max(days, 1))
     .meta({ values: `1 to ${KEPT_DAYS_MAX}` })
-    .describe("Days that raw usage rows are kept, unless the settings say otherwise."),
+    .describe(
+      "Days that raw usage rows are kept. Only a default: the setting [usage retention](docs/rules/settings.md#usage-retention) wins.",
+    ),
   GATEWAY_MODEL_HEALTH_ENABLED: envFlag(true).describe("Off: models are checked only on demand."),
   GATEWAY_MODEL_HEALTH_INTERVAL_SECS: envWhole(900).describe(
     `Time between health checks of models without their own interval; less than ${MIN_CHECK_INTERVAL_SECS} counts as ${MIN_CHECK_INTERVAL_SECS}.`,
@@ -203,10 +205,10 @@ export const controlVariables = {
     "Time without a successful tick before the alert `slurm_reconcile_held`. Set it to more than two intervals.",
   ),
   GATEWAY_ALERT_FAILURES_PER_MINUTE: envWhole(3).describe(
-    "So many [failures of a model's upstream](docs/rules/alerts.md#failures-of-upstreams) within a minute raise an alert.",
+    "Alert when so many [requests of a model fail at its upstream](docs/rules/alerts.md#failures-of-upstreams) within a minute.",
   ),
   GATEWAY_ALERT_FAILURE_PERCENT: envWhole(5, 0, 100).describe(
-    "So does a minute in which this part of the model's requests failed, at least two; 0: no such alert.",
+    "Alert when this percentage of a model's requests, and at least two, fail at its upstream within a minute; 0: off.",
   ),
   GATEWAY_ALERT_QUEUE_WAIT_SECS: envWhole(30, 1, DAY_SECS).describe(
     "`queue_wait_long` is raised when requests of a model wait longer than this in a cell for a minute.",

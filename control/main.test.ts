@@ -72,7 +72,7 @@ async function listening({ child, ended }: Service): Promise<Addresses> {
 
 const request = async (url: string) => await fetch(url, { headers: { authorization: "Bearer token" } });
 
-/** A service makes its database anew, and ends, beside the tests of two other files. */
+/** A service creates its database, and ends, beside the tests of two other files. */
 const TIMEOUT_MS = 180_000;
 
 describe("the control service", { timeout: TIMEOUT_MS }, () => {

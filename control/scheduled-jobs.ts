@@ -1,5 +1,5 @@
 /**
- * What the control service does by itself: every job, how often it runs, and whether on one replica or on each.
+ * What the control service does on a schedule: every job, how often it runs, and whether on one replica or on each.
  */
 import type { AlertPull } from "./alerts/alert-pull.ts";
 import type { AlertSender } from "./alerts/alert-sender.ts";

@@ -7,9 +7,8 @@ import { internalTokensOf } from "../shared/crypto/internal-token.ts";
 import { unknownText, unknownVariables } from "../shared/env/unknown-variables.ts";
 import { TenantCalls } from "../shared/tenant-calls.ts";
 import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
-import { BufferedLog } from "./adapters/buffered-log.ts";
 import { CompressorHttp } from "./adapters/compressor-http.ts";
-import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
+import { BufferedLog, consoleLog, consoleWrite, SampledLog } from "./adapters/console-log.ts";
 import { ControlCalls } from "./adapters/control-calls.ts";
 import { ControlFill } from "./adapters/control-fill.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
@@ -38,7 +37,6 @@ import { RedisMcpSessions } from "./adapters/redis-mcp-sessions.ts";
 import { RedisOriginals } from "./adapters/redis-originals.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { RedisUpstreamObjects } from "./adapters/redis-upstream-objects.ts";
-import { SampledLog } from "./adapters/sampled-log.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
 import { JoseVerifier } from "./adapters/token-verifier.ts";
@@ -61,7 +59,6 @@ import { ResponseMemory } from "./pipeline/call/memory/response-memory.ts";
 import { RunningCallers } from "./pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "./pipeline/call/memory/tool-lists.ts";
 import { Turns } from "./pipeline/call/memory/turns.ts";
-import { WorkUnderWay } from "./pipeline/call/work-under-way.ts";
 import type { Clock, Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
 
@@ -302,4 +299,21 @@ function gatheredLog(gatherMs: number, clock: Clock): Log {
     keepAlive: waitUntil,
     write: consoleWrite,
   });
+}
+
+/** Unfinished work of the isolate's requests: their answers, and later work such as settlements. */
+class WorkUnderWay {
+  #count = 0;
+
+  get none(): boolean {
+    return this.#count === 0;
+  }
+
+  /** Counts the work until it ends. */
+  during(work: Promise<unknown>): Promise<unknown> {
+    this.#count += 1;
+    return work.finally(() => {
+      this.#count -= 1;
+    });
+  }
 }

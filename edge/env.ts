@@ -173,15 +173,15 @@ const ROWS = {
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: to(
     "otel.standardEndpoint",
-    envOptionalWebUrl.describe("Replaces an unset `GATEWAY_OTEL_ENDPOINT`."),
+    envOptionalWebUrl.describe("Used if `GATEWAY_OTEL_ENDPOINT` is unset."),
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: to(
     "otel.tracesUrl",
-    envOptionalUrl.describe("Replaces an unset `GATEWAY_OTEL_ENDPOINT`: the whole URL, used unchanged."),
+    envOptionalUrl.describe("Used if `GATEWAY_OTEL_ENDPOINT` is unset: the whole URL, unchanged."),
   ),
   OTEL_EXPORTER_OTLP_HEADERS: to(
     "otel.standardHeaders",
-    envHeaders.describe("Replaces an unset `GATEWAY_OTEL_HEADERS`. A secret."),
+    envHeaders.describe("Used if `GATEWAY_OTEL_HEADERS` is unset. A secret."),
   ),
   OTEL_EXPORTER_OTLP_TIMEOUT: to(
     "otel.timeoutMs",
@@ -207,14 +207,14 @@ const ROWS = {
   GATEWAY_STALLED_READER_SECS: to(
     "stalledReaderMs",
     envWhole(60, 0, STALLED_READER_MAX_SECS).describe(
-      "How long a client can stop reading its response before it is disconnected; 0: no limit.",
+      "A client that reads nothing of its response for so long is disconnected; 0: never.",
     ),
     msOf,
   ),
   GATEWAY_REALTIME_MAX_SECS: to(
     "realtimeMaxMs",
     envWhole(3_600, 1, REALTIME_MAX_SECS).describe(
-      "How long a [realtime session](docs/rules/realtime.md), or a WebSocket of Responses, lasts at most.",
+      "Maximum length of a [realtime session](docs/rules/realtime.md), or of a WebSocket of Responses.",
     ),
     msOf,
   ),
@@ -246,7 +246,7 @@ const ROWS = {
   GATEWAY_MAX_QUEUED_PER_TENANT: to(
     "maxQueuedPerTenant",
     envWhole(10_000, 0).describe(
-      "How many requests of one tenant can wait in a cell; 0: only the cell's limit of 20,000.",
+      "Maximum number of waiting requests of one tenant in a cell; 0: only the cell's limit of 20,000.",
     ),
   ),
   GATEWAY_MAX_BODY_BYTES: to("maxBodyBytes", envWhole(33_554_432).describe("Largest request body in bytes.")),

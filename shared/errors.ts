@@ -184,7 +184,7 @@ export function errorStatus(code: ErrorCode): number {
   return ERROR_TABLE[code].status;
 }
 
-/** The type of an error by its status (docs/rules/errors.md#error-types). */
+/** The type of an error by its status (docs/rules/errors.md#data-plane-codes). */
 export function errorType(status: number): ErrorType {
   switch (status) {
     case 401:

@@ -20,7 +20,7 @@ interface PlotLook {
 /** What a plot shows; it may change while the plot stays. */
 export interface PlotContent {
   readonly data: ChartData;
-  /** A line above which nothing should be, one value for each instant; null: there is none. */
+  /** A line above which nothing should be, one value for each instant; null if there is none. */
   readonly limit: readonly (number | null)[] | null;
   readonly zone: string;
   /** Bounds of the time axis; null: from the first instant to the last. */

@@ -1,21 +1,21 @@
 /**
- * The colours of series: the tokens `--series-1` to `--series-8`. A series keeps its colour while it is shown, whoever comes and
- * goes beside it; the rest that is added up is grey.
+ * The colours of series: the tokens `--series-1` to `--series-8`. A series keeps its colour while it is shown. The rest
+ * series is grey: if it appears, the series that had grey gets another colour.
  */
 export const SERIES_COLORS = 8;
 /** Identifier of the series that adds up the ones without a colour of their own. */
 export const REST_ID = "";
-/** The grey one. */
+/** The position of grey. */
 const REST_AT = SERIES_COLORS - 1;
 
-/** The colour at a position, as a value of CSS; after the last one from the first again. */
+/** The colour at a position, as a value of CSS; after the last one the first again. */
 export function seriesColor(at: number): string {
   return `var(--series-${(at % SERIES_COLORS) + 1})`;
 }
 
 /**
- * Positions of colours by identifier, at most eight: who had one keeps it, who is new gets the first that is free. The same map
- * when nothing changed.
+ * Positions of colours by identifier, at most eight: known series keep theirs, new ones get the first that is free. Returns
+ * `before` if nothing changed.
  */
 export function keptColors(before: ReadonlyMap<string, number>, ids: readonly string[]): ReadonlyMap<string, number> {
   const hasRest = ids.includes(REST_ID);

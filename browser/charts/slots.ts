@@ -5,7 +5,7 @@ import { barOf, largestAndRest } from "./parts.ts";
 
 /** The slots that one tenant holds, or the rest of a group's tenants together (`tenant` null). */
 interface SlotShare {
-  /** Null: lines of batches, which belong to no share. */
+  /** Null for lines of batches, which have no group. */
   readonly group: string | null;
   /** Position of the group, for its colour. */
   readonly groupAt: number;
@@ -19,10 +19,10 @@ export type SlotsSource = Pick<FairshareLive, "max_in_flight" | "batch_in_flight
   readonly tenants: readonly Pick<FairshareLive["tenants"][number], "name" | "fairshare_group" | "in_flight">[];
 };
 
-/** More parts than this cannot be told apart. */
+/** More parts would be too small to distinguish. */
 const TENANTS_OF_GROUP_MAX = 12;
 
-/** A bar of the capacity, by group and within it by tenant, the largest first; slots above the capacity are shown as such. */
+/** A bar of the capacity, by group and within it by tenant, the largest first; slots above the capacity are a separate part. */
 export function slotsBar(live: SlotsSource) {
   const members = new Map<string, { readonly name: string | null; readonly slots: number }[]>();
   for (const { name, fairshare_group, in_flight } of live.tenants) {

@@ -107,7 +107,7 @@ function inside(fraction: number): number {
   return fraction > 0 ? Math.min(1, fraction) : 0;
 }
 
-/** How many ancestors a span of each name has. A name that is among its own ancestors begins anew. */
+/** How many ancestors a span of each name has. The count ends at a name that was counted before. */
 function depthsOf(spans: readonly Span[]): ReadonlyMap<string, number> {
   const parents = new Map<string, string>();
   for (const { span_name, parent_span } of spans) if (!parents.has(span_name)) parents.set(span_name, parent_span);

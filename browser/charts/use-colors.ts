@@ -1,4 +1,4 @@
-/** Colours of tokens as a canvas takes them: resolved for the theme that is shown, anew when the theme changes. */
+/** Colours of tokens as a canvas takes them: resolved for the theme that is shown, and again when that changes. */
 import { type RefObject, useEffect, useState } from "react";
 
 /**

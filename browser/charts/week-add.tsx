@@ -13,7 +13,7 @@ const text = texts("charts", chartTexts);
 /** Monday first. */
 const DAYS = [1, 2, 3, 4, 5, 6, 0];
 
-/** Stands within forms too, so that it is none itself; Enter adds. */
+/** Is not a form itself, because it can be within one; Enter adds. */
 export function WeekAdd({ onAdd }: { readonly onAdd: (windows: readonly WeeklyWindow[]) => void }) {
   const [day, setDay] = useState(1);
   const [from, setFrom] = useState("09:00");

@@ -1,6 +1,6 @@
 /**
  * The weekly access windows of a tenant, read and edited (docs/rules/tenants.md#access-windows). No windows mean always open, so
- * that "never open" cannot be said: taking away the last open minute is refused. Windows end at midnight; one that goes on
+ * that "never open" cannot be said: taking away the last open minute is refused. Windows end at midnight; one that continues
  * after it is two, and is read as one. Pure.
  */
 import { isWithinWindows, localTime, openUntilMs, type WeeklyWindow } from "../../shared/access/access-window.ts";
@@ -70,7 +70,7 @@ export function windowsBetween(day: number, startMin: number, endMin: number): r
   ].filter(isWindow);
 }
 
-/** The open times of the week, those that go on after midnight as one. Empty: always open. */
+/** The open times of the week, those that continue after midnight as one. Empty: always open. */
 export function openSpells(windows: readonly WeeklyWindow[]): readonly OpenSpell[] {
   const merged = mergedWindows(windows);
   const spells = merged.map(({ day, start_min, end_min }) => ({

@@ -19,7 +19,7 @@ export function livePath(path: string): string {
 
 let signedOut = (): void => undefined;
 
-/** Sets what is done when an answer says that nobody is signed in, whoever has asked for it. */
+/** Sets what is done when any answer says that nobody is signed in. */
 export function whenSignedOut(act: () => void): void {
   signedOut = act;
 }

@@ -4,7 +4,7 @@
  */
 const NAME = "gateway-private";
 
-/** This person's key; empty: there is none. Another person's key is removed. */
+/** This person's key; empty if there is none. Another person's key is removed. */
 export function readPrivate(userId: string): string {
   try {
     const stored = sessionStorage.getItem(NAME) ?? "";
@@ -27,7 +27,7 @@ export function writePrivate(userId: string, key: string): void {
   }
 }
 
-/** Removes the key, whoever it belongs to. */
+/** Removes the key, of any person. */
 export function forgetPrivate(): void {
   try {
     sessionStorage.removeItem(NAME);

@@ -1,4 +1,4 @@
-/** Whatever answers in place of the console's server, nobody is taken for a user who is none. */
+/** An answer that is not a session never yields a user. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { sessionOf, userOf } from "./session-answer.ts";
@@ -41,7 +41,7 @@ it.each([
   ["auditor", "admin", true],
   ["user", "user", false],
   ["viewer", "user", true],
-])("shows the role %s the pages of a %s; read only: %s", (granted, role, isReadOnly) => {
+])("role %s sees the pages of %s, read-only: %s", (granted, role, isReadOnly) => {
   expect(userOf({ ...ANN, role: granted })).toMatchObject({ role, grantedRole: granted, isReadOnly });
 });
 
@@ -55,7 +55,7 @@ it.each([
   expect(() => sessionOf({ user: { ...ANN, [field]: value }, providers: [] })).toThrow("not a session");
 });
 
-it("never makes a user of anything else", () => {
+it("rejects any other value", () => {
   fc.assert(
     fc.property(fc.anything(), (body) => {
       expect(userOf(body)).toBeNull();

@@ -33,7 +33,7 @@ export interface Session {
   readonly build: string | null;
   /** Where clients reach the data plane, without a slash at its end; null: nobody has signed in. */
   readonly proxy_base_url: string | null;
-  /** A Grafana that has the gateway's dashboard, without a slash at its end; null: there is none for this person. */
+  /** A Grafana that has the gateway's dashboard, without a slash at its end; null if there is none for this person. */
   readonly grafana_url: string | null;
   /** A job scheduler, or something that it should run, is configured; or nobody knows. */
   readonly has_deployments: boolean;
@@ -55,7 +55,7 @@ export function sessionOf(body: unknown): Session {
   };
 }
 
-/** A user; null: it is none. */
+/** A user; null if the value is not one. */
 export function userOf(value: unknown): SessionUser | null {
   const { id, email, name, provider, role, status, tenant_id, tenants, session_id } = fieldsOf(value);
   const knownRole = ROLES.find((one) => one === role);
@@ -84,7 +84,7 @@ function namedOf(list: unknown): readonly { readonly id: string; readonly name: 
   });
 }
 
-/** A web address; null: it is none, or leads elsewhere, such as into a script. */
+/** A web address; null for anything else, such as a script. */
 function webAddressOf(value: unknown): string | null {
   const text = textOf(value);
   return text !== null && /^https?:$/.test(URL.parse(text)?.protocol ?? "") ? text : null;

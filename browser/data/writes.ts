@@ -23,7 +23,7 @@ interface WriteOptions<T, V> {
   readonly onFailed?: (error: ApiError, variables: V) => void;
 }
 
-/** A write; never tried again by itself, because it may have been done. */
+/** A write; never retried automatically, because it may have been done. */
 export function useWrite<T, V = void>({ send, touches, ends, onDone, onFailed }: WriteOptions<T, V>) {
   const queries = useQueryClient();
   return useMutation<Written<T>, ApiError, V>({

@@ -15,9 +15,9 @@ interface AccessExplanation {
   readonly isServed: boolean;
   /** Whether it is served now; else the first reason against it. */
   readonly sentence: string;
-  /** When that changes, epoch ms; null: not by itself. */
+  /** When that changes automatically, epoch ms; null if never. */
   readonly changeMs: number | null;
-  /** The same in words; null: not by itself. */
+  /** The same in words; null if never. */
   readonly change: string | null;
 }
 

@@ -13,7 +13,7 @@ interface WaitingExplanation {
   readonly sentence: string;
   /** What lets it go. */
   readonly remedy: string;
-  /** Where the limit can be changed; null where it is on this page, or ends by itself. */
+  /** Where the limit can be changed; null where it is on this page, or ends automatically. */
   readonly link: LinkTarget | null;
 }
 

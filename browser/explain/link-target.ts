@@ -1,6 +1,6 @@
 /**
  * Where a sentence leads (docs/rules/console-figures.md#links): a view of the console that shows more, or where something can be
- * changed. A page takes the parameters by the names that the API has for them.
+ * changed. The search parameters have the names of the API.
  */
 
 /** Pages that are not about one object. */
@@ -59,7 +59,7 @@ const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set([
   "/assistant",
 ] as const);
 
-/** Who reads: an `admin` reaches every page, a `user` what belongs to the own tenant. */
+/** Who reads: an `admin` reaches every page, a `user` only those of their own tenant. */
 export type Viewer = "admin" | "user";
 
 /** A target on a tenant's page. */
@@ -67,7 +67,7 @@ export function tenantTarget(tenantId: string, tab: TenantTab): LinkTarget {
   return { to: "/tenants/$tenantId", params: { tenantId }, search: { tab } };
 }
 
-/** A key, or all keys of a tenant: `tenant:` and its id. */
+/** `about`: the id of a key, or `tenant:<id>` for all keys of a tenant. */
 export function keyTarget(about: string): LinkTarget {
   const [, tenant_id] = /^tenant:(.*)/.exec(about) ?? [];
   return pageTarget("/keys", tenant_id === undefined ? { key_id: about } : { tenant_id });
@@ -88,7 +88,7 @@ export function deploymentTarget(modelId: string): LinkTarget {
   return { to: "/deployments/$modelId", params: { modelId }, search: {} };
 }
 
-/** The target for one who may go there, else null. */
+/** The target, or null if the viewer cannot open it. */
 export function reachable(target: LinkTarget | null, viewer: Viewer): LinkTarget | null {
   return target !== null && viewer === "user" && FOR_ADMINS.has(target.to) ? null : target;
 }

@@ -27,7 +27,7 @@ describe("requestPhases", () => {
     );
   });
 
-  it("name the phases that a row can tell apart", () => {
+  it("name the phases that a row distinguishes", () => {
     const times = { total_ms: 1000, queue_wait_ms: 300, gateway_ms: 100, ttft_ms: 200, attempts: 1 };
     const ids = (changed: Partial<typeof times>): string =>
       requestPhases({ ...times, ...changed })

@@ -8,7 +8,7 @@ import type { UsageRow } from "../../shared/usage/usage-row.ts";
 /**
  * `queue`: waiting for a slot. `gateway`: reading, looking up, waiting before another attempt. `first_token`: from sending the
  * successful attempt to its first byte. `stream`: from there to the last byte. `stream_and_attempts`: the same and attempts
- * before, which a row does not tell apart. `upstream`: calls of which no first byte is known.
+ * before, which a row does not distinguish. `upstream`: calls without a known first byte.
  */
 export type PhaseId = "queue" | "gateway" | "first_token" | "stream" | "stream_and_attempts" | "upstream";
 

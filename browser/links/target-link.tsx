@@ -8,7 +8,7 @@ interface TargetLinkProps {
   readonly target: LinkTarget;
   readonly children: ReactNode;
   readonly className?: string | undefined;
-  /** Read out in place of the text, where that says too little by itself. */
+  /** Read out in place of the text, where that says too little alone. */
   readonly label?: string;
   /** Looks like a button, at the end of what it is about. */
   readonly isButton?: boolean;

@@ -1,4 +1,4 @@
-/** When a budget begins anew, by the tenant's clock. */
+/** When a budget resets, by the tenant's clock. */
 import { describe, expect, it } from "vitest";
 import { resetSentence } from "./next-reset.ts";
 

@@ -1,5 +1,5 @@
 /**
- * When a budget begins anew, in words (docs/rules/budgets.md#periods). The end of its period comes from the authority that
+ * When a budget resets, in words (docs/rules/budgets.md#periods). The end of its period comes from the authority that
  * keeps the budget; only a form that has not saved one yet works out the next month itself.
  */
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
@@ -10,7 +10,7 @@ import { zoneLabel } from "./zones.ts";
 
 const text = texts("time", timeTexts);
 
-/** `Begins anew on 1 Dec 2026, 00:00, Asia/Kolkata (UTC+05:30) (in 8 days).` The zone is the tenant's. */
+/** `Resets on 1 Dec 2026, 00:00, Asia/Kolkata (UTC+05:30) (in 8 days).` The zone is the tenant's. */
 export function resetSentence(
   usage: Pick<BudgetUsage, "budget_period" | "period_end">,
   tenantZone: string,

@@ -94,7 +94,7 @@ export function periodParam(period: Period): string {
   return period.kind === "custom" ? `${period.fromDay}..${period.toDay}` : period.kind;
 }
 
-/** The period of an address; null for what is none, so that the page takes its usual one. */
+/** The period of an address; null lets the page use its default. */
 export function periodFrom(param: string): Period | null {
   const moving = MOVING_PERIODS.find((kind) => kind === param);
   if (moving !== undefined) return { kind: moving };
@@ -114,7 +114,7 @@ function boundsOfDays(zone: string, first: string, last: string): PeriodBounds {
 }
 
 /**
- * The first day of a zone of which there are figures, when days from `first` on are shown and the earlier ones of them are
+ * The first day of a zone that has figures, when days from `first` on are shown and the earlier ones of them are
  * missing; null: none is missing. UTC's are kept for ever.
  */
 export function keptFrom(zoneName: string, first: string, nowMs: number): string | null {

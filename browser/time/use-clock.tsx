@@ -19,7 +19,7 @@ const pageClock = new PageClock({
 });
 
 /**
- * The time, epoch ms, rounded down to a multiple of `stepMs`: a component draws anew only when that changes, so that a step
+ * The time, epoch ms, rounded down to a multiple of `stepMs`: a component draws again only when that changes, so that a step
  * of a minute costs one drawing a minute.
  */
 export function useNow(stepMs: number): number {
@@ -28,7 +28,7 @@ export function useNow(stepMs: number): number {
 }
 
 /**
- * `3 min ago`, with the full time in the zone of the page as its title. Draws anew only when the text changes. A dash when
+ * `3 min ago`, with the full time in the zone of the page as its title. Draws again only when the text changes. A dash when
  * the time is not known.
  */
 export function Age({ at }: { readonly at: number | string | null }) {

@@ -1,4 +1,4 @@
-/** The zone of a page, for everything on it. Whoever holds the choice (address, storage) gives it and takes the new one. */
+/** The zone of a page, for everything on it. What holds the choice (address, storage) gives it and takes the new one. */
 import { createContext, type ReactNode, use, useMemo } from "react";
 import { chosenZone, usableZone, type ZoneChoice, type ZoneOption, zoneLabel, zoneOptions } from "./zones.ts";
 

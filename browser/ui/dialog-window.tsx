@@ -12,7 +12,7 @@ export interface DialogWindowProps {
   /** What the cross is called. */
   readonly closeLabel: string;
   readonly children: ReactNode;
-  /** Buttons, the one that goes on at the right. */
+  /** Buttons, the one that continues at the right. */
   readonly footer?: ReactNode;
   /** `side`: at the right edge, over the whole height, for details of a row. */
   readonly place?: "middle" | "side";

@@ -63,7 +63,7 @@ const STEPS: Readonly<Record<string, number>> = {
   End: Number.POSITIVE_INFINITY,
 };
 
-/** A list of rows, of which only those in sight are in the document; its own scrolling keeps the page from scrolling sideways. */
+/** A list of rows. Only those in sight are in the document; its own scrolling keeps the page from scrolling sideways. */
 export function Table<T>({
   label,
   columns,

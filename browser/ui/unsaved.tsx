@@ -1,5 +1,5 @@
 /**
- * What is typed and not saved. Forms say so, and whoever is about to take a form away asks first: a dialog about its own forms,
+ * What is typed and not saved. Forms say so, and code that is about to remove a form asks first: a dialog about its own forms,
  * the router (shell/asking-before-loss.tsx) about all of the page.
  */
 import { createContext, useContext, useLayoutEffect } from "react";

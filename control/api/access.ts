@@ -39,7 +39,7 @@ interface BrowserAccess {
   readonly shared?: true;
 }
 
-/** `token`: no browser calls the route, only whoever has the admin token. */
+/** `token`: no browser calls the route, only somebody with the admin token. */
 export type Access = BrowserAccess | "token";
 
 /** A route that browsers may call. */

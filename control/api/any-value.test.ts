@@ -66,7 +66,7 @@ const fieldAt = (body: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((at, step) => (at as Body | null | undefined)?.[step], body);
 
 /**
- * Fields whose text may be stored as another one, besides trimmed blanks; a blank text may keep or clear the stored one.
+ * Fields whose text may be stored as another one, other than trimmed blanks; a blank text may keep or clear the stored one.
  */
 const READ_OTHERWISE =
   /^api_base$|^upstream_url$|url$|_at$|_from$|_until$|^status$|_period$|^timezone$|^api_version$|_key$|^token$|^auth_header$|^preamble$|^launch_command$|^script_body$|^log_output_dir$/;

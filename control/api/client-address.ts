@@ -1,4 +1,4 @@
-/** The address of whoever sends a request. */
+/** The address of the sender of a request. */
 import { getConnInfo } from "@hono/node-server/conninfo";
 import type { Context } from "hono";
 import type { TrustedProxies } from "../kernel/trusted-proxies.ts";

@@ -203,7 +203,7 @@ describe("an id", () => {
     expect(await send("GET", `/keys?tenant_id=${id}`)).toEqual([]);
   });
 
-  it("is none when it only resembles one", async () => {
+  it("is not one when it only resembles one", async () => {
     for (const id of [`{${tenant.id}}`, tenant.id.replaceAll("-", ""), `${tenant.id}0`, `urn:uuid:${tenant.id}`]) {
       expect({
         id,

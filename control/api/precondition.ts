@@ -77,7 +77,7 @@ export function preconditionOf(header: (name: string) => string | undefined, tak
   return allOf([revisionJudge(header(HEADER), takes), absenceJudge(header(CREATION_HEADER), takes)]);
 }
 
-/** Judges as each of them does; undefined: there is none. */
+/** Judges as each of them does; undefined if there is none. */
 export function allOf(given: readonly (Judge | undefined)[]): Judge | undefined {
   const judges = given.filter((judge) => judge !== undefined);
   if (judges.length === 0) return undefined;

@@ -59,7 +59,7 @@ export interface ApiDeps {
 export interface ApiTypes {
   Variables: {
     ctx: VerbContext;
-    /** The tenant of the user for whom the console asks; null: whoever asks may see everything. */
+    /** The tenant of the user for whom the console asks; null: the caller may see everything. */
     tenantId: string | null;
   };
 }

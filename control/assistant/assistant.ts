@@ -159,7 +159,7 @@ export class Assistant {
 
   /**
    * Runs a proposal, once; when what it would change is not what the person was shown any more, nothing happens, and it is
-   * proposed anew. Throws 400, AssistantOff, ProposalUnusable, and what the person's own request would throw.
+   * proposed again. Throws 400, AssistantOff, ProposalUnusable, and what the person's own request would throw.
    */
   async run(input: unknown, { user, address, session }: Asker): Promise<AssistantRun | AssistantOutdated> {
     const { token } = parse(tokenSchema, input);
@@ -252,7 +252,7 @@ export class Assistant {
       null,
     );
     const models = status === 200 ? jsonOf(text) : null;
-    if (!Array.isArray(models)) return null; // whoever asks is told by the data plane
+    if (!Array.isArray(models)) return null; // the data plane tells the caller
     const isThere = models.some((one: { model_name?: unknown; enabled?: unknown }) => {
       return one.model_name === brain_model && one.enabled !== false;
     });

@@ -38,7 +38,7 @@ const STORED_AS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "PATCH /tenants/{id}/compression": { policy: "compression_policy" },
 };
 
-/** Writes that have no way back, besides deletions: an old secret, rows or leases are gone after them. */
+/** Writes that have no way back, other than deletions: an old secret, rows or leases are gone after them. */
 const FINAL: readonly string[] = [
   "POST /batches/{id}/cancel",
   "POST /keys/{id}/rotate",
@@ -197,7 +197,7 @@ function idOf(record: StoredRecord | null): string | null {
   return typeof id === "string" ? json(id).slice(1, -1) : null;
 }
 
-/** The parameter of the path that names an object which has no id in its record, or may be gone; null: there is none. */
+/** The parameter of the path that names an object which has no id in its record, or may be gone; null if there is none. */
 function lastParameter({ path }: AssistantOperation, call: ApiCall, isThere: boolean): string | null {
   const parts = path.split("/");
   const at = parts.findLastIndex((part) => part.startsWith("{"));
@@ -220,7 +220,7 @@ function linkedName(field: string, value: unknown, { linked }: Records): string 
   return Object.hasOwn(LINKS, field) && typeof value === "string" ? nameOf(linked.get(value) ?? null) : null;
 }
 
-/** Two values as JSON, of which at least the first difference is shown. */
+/** Two values as JSON; at least their first difference is shown. */
 function shownPair(from: unknown, to: unknown): readonly [string, string] {
   const [before, after] = [shown(from), shown(to)];
   if (Math.max(before.length, after.length) <= VALUE_MAX_CHARACTERS) return [before, after];

@@ -31,7 +31,7 @@ const messageSchema = z.discriminatedUnion("role", [
   z.object({ role: z.literal("tool"), tool_call_id: shortName, content }),
 ]);
 
-/** A message of a chat completion, besides the system's. */
+/** A message of a chat completion, other than the system's. */
 export type HistoryMessage = z.output<typeof messageSchema>;
 
 /** What a page asks. */

@@ -1,6 +1,6 @@
 /**
  * What the model is offered, and what its calls mean (docs/rules/assistant.md#tools). Pure. There is a tool for each read;
- * for all writes together there are two, of which one describes a change and one proposes it. No call means a write: the
+ * for all writes together there are two: one describes a change, the other proposes it. No call means a write: the
  * most that comes out of one is a proposal.
  */
 

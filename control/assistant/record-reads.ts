@@ -18,7 +18,7 @@ export interface RecordRead {
   readonly member: string | null;
 }
 
-/** The reads for a call; null: there is none. */
+/** The reads for a call; null if there is none. */
 interface RecordReads {
   /** Of what the path names, which may not be there yet. */
   readonly own: RecordRead | null;

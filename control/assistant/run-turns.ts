@@ -1,6 +1,6 @@
 /**
  * One answer of the assistant: the model is asked, its reads are done, and it is asked again until it has finished or a
- * bound is reached (docs/rules/assistant.md#bounds). All I/O is in {@link TurnPorts}, of which none can write: whatever the
+ * bound is reached (docs/rules/assistant.md#bounds). All I/O is in {@link TurnPorts}, and none of them can write: whatever the
  * model says, the most that comes out is a proposal.
  */
 import type { AssistantEvent, AssistantProposal, AssistantStop } from "../../shared/wire/assistant.ts";
@@ -124,7 +124,7 @@ async function resultOf(ports: TurnPorts, call: ModelCall, operations: readonly 
   return result;
 }
 
-/** An answer as data: one JSON document, of which nothing that it holds can become a part of the conversation. */
+/** An answer as data: one JSON document, so that nothing in it can become a part of the conversation. */
 function quoted({ status, text: given, isPart, cursor }: ReadAnswer, { query }: AssistantOperation): string {
   const text = given.toWellFormed();
   const isCut = isPart || text.length > RESULT_MAX_CHARACTERS;

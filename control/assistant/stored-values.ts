@@ -46,9 +46,9 @@ export const AT_RUN = Symbol("when it is run");
 interface Meaning {
   /** What it makes of each value; undefined: it keeps the stored one. Absent: each is stored as it is given. */
   readonly body?: z.ZodType;
-  /** Fields that are objects, of which a member that is left out keeps its value. */
+  /** Fields that are objects: a member that is left out keeps its value. */
   readonly merged?: readonly string[];
-  /** Fields of the record that follow from a body, instead of what it says of them, and besides. A new record has nothing before. */
+  /** Fields of the record that follow from a body, in place of, or in addition to, what it says of them. A new record has nothing before. */
   readonly follows?: (body: Fields, before: Fields) => Fields;
 }
 

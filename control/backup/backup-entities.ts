@@ -35,7 +35,7 @@ export interface EntityKind {
   readonly schema: z.ZodObject;
   /** The column of the primary key. */
   readonly id: string;
-  /** Columns that together are unique, besides the primary key. */
+  /** Columns that together are unique, other than the primary key. */
   readonly unique: readonly string[];
   /** The column by which an error message names a row. */
   readonly name: string;

@@ -17,7 +17,7 @@ import { restoreBackup } from "./restore-backup.ts";
 import { secretsOf } from "./stored-secrets.ts";
 import { UNPROVEN } from "./verify-secrets.ts";
 
-/** What a drill is given besides the file. */
+/** What a drill is given in addition to the file. */
 export interface DrillOptions {
   /** An empty database with every migration; the drill fills it. */
   readonly connection: Connection;
@@ -39,7 +39,7 @@ export interface DrillReport {
   readonly gateway_version: string;
   /** Restored rows by kind. */
   readonly rows: Readonly<Record<BackupEntity, number>>;
-  /** Encrypted credentials of the file, each of which the given key opens. */
+  /** Encrypted credentials of the file that the given key opens. */
   readonly encrypted_credentials: number;
   /** SHA-256 of all rows of the file, with their credentials opened; that of the restored rows is the same when it passed. */
   readonly checksum: string;

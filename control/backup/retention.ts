@@ -35,9 +35,9 @@ export function expiredBackups(
 
 /** The backups of a place, by gateway. */
 interface Newest {
-  /** The name of the newest one; undefined: there is none to choose. */
+  /** The name of the newest one; undefined if there is none to choose. */
   readonly name: string | undefined;
-  /** The gateways of which the place has backups; more than one: somebody has to choose. */
+  /** The gateways with backups in the place; more than one: somebody has to choose. */
   readonly gateways: readonly string[];
 }
 

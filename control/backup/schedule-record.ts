@@ -11,7 +11,7 @@ const PLACE_LOCK = 727276;
 const NOW = sql`now()`;
 const after = (ms: number) => sql`now() + ${ms} * interval '1 millisecond'`;
 
-/** What a control service says at its start; null: it schedules no backups. A place that had backups before goes on. */
+/** What a control service says at its start; null: it schedules no backups. A place that had backups before continues. */
 export async function declareSchedule(
   db: Database,
   schedule: { readonly place: string; readonly intervalSecs: number } | null,
@@ -104,7 +104,7 @@ interface FailedBackup {
 }
 
 /**
- * An attempt at the place has failed. The next one is made `firstMs` later, and while attempts go on to fail after as long as they
+ * An attempt at the place has failed. The next one is made `firstMs` later, and while attempts continue to fail, after as long as they
  * have failed for, which doubles the time between them, up to `longestMs`.
  */
 export async function backupFailed(

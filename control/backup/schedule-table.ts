@@ -27,7 +27,7 @@ export const backupSchedule = pgTable("backup_schedule", {
   last_error: text("last_error"),
 });
 
-/** The places where backups went before, so that a place that is chosen again goes on where it was. */
+/** The places where backups went before, so that a place that is chosen again continues where it was. */
 export const backupPlaces = pgTable("backup_places", {
   place: text("place").primaryKey(),
   ...ofOnePlace,

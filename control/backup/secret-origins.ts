@@ -55,7 +55,7 @@ export function inheritsSecret(endpoint: BackupRow): boolean {
 }
 
 /**
- * The text of a whole file without its own mac, in the place of a secret: whoever can write the file can add a key or raise a
+ * The text of a whole file without its own mac, in the place of a secret: anybody who can write the file can add a key or raise a
  * budget without touching a secret.
  */
 export function contentOf(pieces: readonly string[]): SealedSecret {

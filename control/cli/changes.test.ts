@@ -145,7 +145,7 @@ it.each([
   expect(outcome).toBe(fails ? "model 'm' is not healthy: HTTP 500" : null);
 });
 
-it("models set sends null for a price that is none", async () => {
+it("models set sends null for a price of none", async () => {
   await run("models", "set", ID, "--cached-input-cost", "none", "--type", "chat");
   const body = { cached_input_cost_per_token: null, model_type: "chat" };
   expect(sent).toEqual([expect.objectContaining({ method: "PATCH", body })]);

@@ -1,5 +1,5 @@
 /**
- * `gateway doctor`: examines a running installation from outside. Unlike the other commands it goes on without an
+ * `gateway doctor`: examines a running installation from outside. Unlike the other commands it continues without an
  * answer of the Management API, because that is one of the things that it has to say.
  */
 import { type Command, InvalidArgumentError } from "commander";

@@ -203,7 +203,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   app.all(`${LIVE}/*`, async (c) => {
     const user = await activeUser(c);
     const path = pathOf(c.req.raw).slice(LIVE.length);
-    // A page that was read as somebody else begins anew: role and tenant change under it. A refusal says it as well.
+    // A page that was read as somebody else starts again: role and tenant change under it. A refusal says it as well.
     c.header(PERSON_HEADER, personOf(user));
     const answer = await live.answer(c.req.raw, path, { user, address: addressOf(c) });
     answer.headers.set(PERSON_HEADER, personOf(user));

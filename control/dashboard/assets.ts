@@ -34,7 +34,7 @@ export class ConsoleAssets {
     this.#files = files;
   }
 
-  /** The build in a folder; null: there is none, or it is not whole. */
+  /** The build in a folder; null if there is none, or it is not whole. */
   static read(folder: string): ConsoleAssets | null {
     const path = join(folder, "manifest.json");
     if (!existsSync(path)) return null;

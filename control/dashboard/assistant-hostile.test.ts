@@ -225,7 +225,7 @@ describe("a hostile model", () => {
       );
     const events = await assistant.ask("hello");
     expect(last(events)).toMatchObject({ kind: "done", stopped: "turns" });
-    // Of 8 calls in a turn, the one that was written into again is none any more.
+    // Of 8 calls in a turn, the one that was written into again is no longer a call.
     expect({ asked, callCount: events.filter(({ kind }) => kind === "call").length }).toEqual({
       asked: 12,
       callCount: 12 * 7,

@@ -45,7 +45,7 @@ async function signInFrom(address: string, password = ADMIN.password): Promise<n
 /** Signs in over a connection of this user of the machine; answers the status. */
 async function signInAs(user: number, port: number, credentials: object): Promise<number> {
   const body = JSON.stringify(credentials);
-  process.seteuid?.(user); // a socket belongs to whoever the process is when it makes it
+  process.seteuid?.(user); // a socket belongs to the user of the process when it is created
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect").finally(() => process.seteuid?.(0));
   const origin = `http://127.0.0.1:${port}`;

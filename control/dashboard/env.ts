@@ -36,7 +36,7 @@ export interface DashboardEnv {
   readonly adminEmail: string;
   readonly password: string;
   readonly sessionSecret: string;
-  /** Origins of writes besides the console's own; `*`: all. */
+  /** Origins of writes other than the console's own; `*`: all. */
   readonly trustedOrigins: readonly string[];
   readonly providers: readonly OidcProvider[];
   /** Under which people reach the data plane, for the commands that pages show; without a slash at its end. */
@@ -160,7 +160,7 @@ const dashboardVariables = {
       (url) => url === null || isPublicOrigin(url),
       "must be an origin that browsers can open, such as https://console.example.org: no path, not 0.0.0.0",
     )
-    .meta({ default: "the loopback address that is asked for" })
+    .meta({ default: "the loopback address in the browser's URL" })
     .describe(
       "URL at which browsers reach the console. Required if the console listens off loopback or is behind a front. Used for redirects, the origin check and `Secure` cookies.",
     ),

@@ -6,7 +6,7 @@ import { type DashboardEnv, isLoopback } from "./env.ts";
 
 /**
  * The console's own origin as the browser sees it. Without a public one it is that of the request, on loopback alone: any
- * other host was chosen by whoever sent the request. Null: there is none. Loopback has several names; a public origin there
+ * other host was chosen by the sender of the request. Null if there is none. Loopback has several names; a public origin there
  * allows all of them.
  */
 export function ownOrigin(request: Request, { publicOrigin }: Pick<DashboardEnv, "publicOrigin">): string | null {

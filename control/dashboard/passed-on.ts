@@ -42,7 +42,7 @@ export function passedOn(
       },
       cancel: async (reason) => {
         onOver();
-        // A cancelled read is over at once, but what makes the piece may go on.
+        // A cancelled read is over at once, but what makes the piece may continue.
         if (begin !== undefined) await reading.catch(() => undefined);
         await reader.cancel(reason);
       },

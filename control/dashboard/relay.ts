@@ -191,7 +191,7 @@ class BoundedBody {
           this.isTooLarge = true;
           controller.error(new GatewayError("request_too_large"));
         },
-        // Whoever wants no more of it does not cancel its source: that would end the connection before the answer.
+        // A reader that stops does not cancel the source: that would end the connection before the answer.
       },
       { highWaterMark: 0 },
     );

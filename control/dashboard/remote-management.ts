@@ -3,12 +3,12 @@ import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Logger } from "../kernel/log.ts";
 import { DashboardError } from "./dashboard-error.ts";
 
-/** How long what is done for somebody who has left may go on: longer than any read of usage. */
+/** How long what is done for somebody who has left may continue: longer than any read of usage. */
 const LEFT_MS = 35_000;
 
 /**
  * Passes requests to the Management API at `baseUrl`. Throws DashboardError 503 when it does not answer, or answers as only
- * something else does: it refuses the console's own token, or sends it on to another address. Whoever leaves does not end what
+ * something else does: it refuses the console's own token, or sends it on to another address. A reader that leaves does not end what
  * the Management API does: the answer is waited for, at most `leftMs`.
  */
 export function remoteManagement(

@@ -14,7 +14,7 @@ import { applyGranted, type Granted, givesAny, grantedBy } from "../users/group-
 import { isInvited, takeInvitation } from "../users/invitations.ts";
 import { LOCAL_PROVIDER } from "../users/user-record.ts";
 
-/** Users that wait for approval: whoever has an account at a public provider could otherwise fill the table. */
+/** Users that wait for approval: anybody with an account at a public provider could otherwise fill the table. */
 const PENDING_MAX = 1000;
 const NAME_MAX = 200;
 

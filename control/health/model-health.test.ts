@@ -134,7 +134,7 @@ describe("the health of a model", () => {
   });
 
   it.each([{ api_base: "http://127.0.0.1:9/v1" }, { upstream_model: "other" }, { model_type: "image" }])(
-    "begins anew with %j",
+    "starts again with %j",
     async (change) => {
       await fail();
       const kept = { upstream_model: model.upstream_model, api_base: model.api_base };

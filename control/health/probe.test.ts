@@ -184,7 +184,7 @@ describe("a model", () => {
     expect(scene.upstream.asked.every(({ method }) => method === "GET")).toBe(true);
   });
 
-  it("reads a catalog once a minute, with a slash at its end where there is none without it", async () => {
+  it("reads a catalog once a minute, with a slash at its end if it is not found without", async () => {
     const fields = ["m", "n", "o"].map((upstream_model) => ({ upstream_model, model_type: "image" }));
     const models = await Promise.all(fields.map(async (each) => await scene.model(each)));
     scene.upstream.answer = ({ url }) => (url === "/v1/models/" ? { body: '{"data":[{"id":"m"}]}' } : { status: 404 });

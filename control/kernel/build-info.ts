@@ -4,8 +4,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { envText } from "../../shared/env/env-fields.ts";
 
-/** The version, and what whoever built an image says of it; null: nothing was said. */
+/** The version, and the commit and time that the image was built with; null if not set. */
 export interface BuildInfo {
   readonly version: string;
   readonly git_sha: string | null;
@@ -18,17 +19,16 @@ export function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Of the build; shown by `GET /api/v1/version`. */
+/** Environment variables of the build. */
 export const buildVariables = {
-  GATEWAY_GIT_SHA: z
-    .string()
-    .optional()
-    .describe("Commit that the image was built from, shown by `GET /api/v1/version`. Set it when you build the image."),
-  GATEWAY_BUILT_AT: z.string().optional().describe("When the image was built, shown by `GET /api/v1/version`."),
+  GATEWAY_GIT_SHA: envText("").describe(
+    "Commit that the image was built from, shown by `GET /api/v1/version`. Set it when you build the image.",
+  ),
+  GATEWAY_BUILT_AT: envText("").describe("When the image was built, shown by `GET /api/v1/version`."),
 };
 
 /** The version, and what the variables say. */
 export function readBuildInfo(env: Readonly<Record<string, string | undefined>>): BuildInfo {
   const { GATEWAY_GIT_SHA: sha, GATEWAY_BUILT_AT: builtAt } = z.object(buildVariables).parse(env);
-  return { version: readVersion(), git_sha: sha ?? null, built_at: builtAt ?? null };
+  return { version: readVersion(), git_sha: sha || null, built_at: builtAt || null };
 }

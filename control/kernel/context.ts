@@ -9,7 +9,7 @@ import type { BackupKey } from "./encryption/secret-macs.ts";
 
 /** Brings committed changes to the hot copies and the cells. */
 export interface Publisher {
-  /** Publishes these outbox rows; `pending` when not everything was confirmed in time: within a second. Never throws. */
+  /** Publishes these outbox rows; `pending` if a cell has not confirmed within `withinMs` (default 1 s). Never throws. */
   publish(outboxIds: readonly number[], withinMs?: number): Promise<"done" | "pending">;
   /** Rejects when the database does not answer. */
   unconfirmed(): Promise<Unconfirmed>;
@@ -25,14 +25,14 @@ export interface VerbContext {
   readonly db: Database;
   /** The name in the audit log. */
   readonly actor: string;
-  /** A `user` of a tenant asks, who must not undo what an admin has set. Absent: an admin, or the gateway itself. */
+  /** Set if a user of a tenant asks: users must not undo what an admin has set. Absent for admins and the gateway itself. */
   readonly isForUser?: true;
-  /** Where the request came from, for the audit log: an IP address; empty for what no request has caused. */
+  /** Where the request came from, for the audit log: an IP address; empty if no request caused it. */
   readonly address: string;
   readonly now: () => Date;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly sealKey: SealKey | undefined;
-  /** The key of the macs for the secrets of a backup; present exactly when there is a {@link sealKey}. */
+  /** The MAC key for the secrets in backups; present exactly when there is a {@link sealKey}. */
   readonly backupKey: BackupKey | undefined;
   readonly pepper: string | undefined;
   /** Peppers that were replaced, whose hashes are still admitted. */
@@ -41,16 +41,15 @@ export interface VerbContext {
   /** Every address of a host name; empty when it does not resolve. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
   readonly publisher: Publisher;
-  /** How often a model is checked that has no interval of its own, in seconds. */
+  /** The default interval of health checks, in seconds. */
   readonly checkIntervalSecs: number;
   /** Called after the commit of a write that has made a health check due. */
   readonly checkIsDue: () => void;
   /**
-   * Every change of a record calls it with the record as it is, once that is locked. What it throws undoes the write: the
-   * caller has sent something that holds for another state of the record only.
+   * Checks the caller's precondition (`If-Match`) against the locked record. If it throws, the write is rolled back.
    */
   readonly judge?: (record: object) => void;
-  /** Runs at the end of a write's transaction. What it throws undoes the write. */
+  /** Runs at the end of a write's transaction. If it throws, the write is rolled back. */
   readonly beforeCommit?: (tx: Transaction, record: unknown) => Promise<void>;
 }
 
@@ -66,7 +65,7 @@ export interface Page<T> {
   readonly next: string | null;
 }
 
-/** A list that is made for a user's tenant, whole: pages and cursors would tell of what the tenant may not know. */
+/** The unpaged list for a user of a tenant: a cursor would reveal rows that the tenant must not see. */
 export type UserList = (
   ctx: VerbContext,
   tenantId: string,

@@ -48,7 +48,7 @@ export function parseFiltered<Filters extends z.ZodRawShape>(
   filters: z.ZodObject<Filters>,
   query: unknown,
 ): { readonly page: PageQuery; readonly filter: z.output<z.ZodObject<Filters>> } {
-  // each schema is read by itself, so that neither depends on the other's names
+  // each schema is read separately, so that neither depends on the other's names
   const both = z.object({ page: querySchema, filter: filters }).safeParse({ page: query, filter: query });
   if (!both.success) throw fieldErrors(errorDetailsOf(both.error, [], 1));
   return { page: pageOf(both.data.page), filter: both.data.filter };

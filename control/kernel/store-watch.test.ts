@@ -27,7 +27,7 @@ function watched() {
   return { log, fails, lines: () => written.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
 
-it("reports an unreachable database in one line, whoever asks it and however often", async () => {
+it("reports an unreachable database in one line, however often and by whom it is asked", async () => {
   const { log, fails, lines } = watched();
   const port = await ownPort();
   const connection = await connect(`postgres://u:secret@127.0.0.1:${port}/x`, new StoreWatch("database", log));

@@ -1,5 +1,5 @@
 /**
- * Reports that a store fails and that it answers again (shared/text/outage-lines.ts). Whoever needs the store reports its
+ * Reports that a store fails and that it answers again (shared/text/outage-lines.ts). Each user of the store reports its
  * own failure too: with {@link failureLevel} that line is left out when the store's own line has told the cause.
  */
 import { type OutageFacts, OutageLines } from "../../shared/text/outage-lines.ts";

@@ -1,4 +1,4 @@
-/** Work of which only a few pieces run at the same time; the others wait in line, the oldest first. */
+/** Only a few pieces of work run at the same time; the others wait in line, the oldest first. */
 
 /** Nobody waits any more for what would have been next. */
 export class LeftLine extends Error {

@@ -1,5 +1,5 @@
 /**
- * Warnings of a write: what an admin should know besides that the write was done. They appear only in its answer and in its
+ * Warnings of a write that was done: what an admin should know about it. They appear only in its answer and in its
  * audit entry.
  */
 

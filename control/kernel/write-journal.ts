@@ -1,5 +1,5 @@
 /**
- * What a change stores besides its rows: entries for the audit log, and the hot copies that it outdates, by their names in
+ * What a change stores in addition to its rows: entries for the audit log, and the hot copies that it outdates, by their names in
  * the store and as the items that the cells get.
  */
 

@@ -96,7 +96,7 @@ function limitsIn(columns: Columns): Partial<Record<Limit, unknown>> {
   >;
 }
 
-/** A cap of 0 is a cap; 0 per minute is none. */
+/** A cap of 0 is a limit; 0 per minute means no limit. */
 const withoutNone = (limits: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(limits).filter(([name, value]) => value !== null && !(value === 0 && name.endsWith("_per_minute"))),

@@ -7,7 +7,7 @@ import { apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { write } from "../kernel/write.ts";
 
-/** Most keys of one run; the next run goes on. */
+/** Most keys of one run; the next run continues. */
 const BATCH = 500;
 
 /** Returns how many secrets were forgotten. Rejects when the database does not answer. */

@@ -40,7 +40,7 @@ const create = async (body: object = {}): Promise<CreatedKey> => await send("POS
 const rotate = async (id: string, body?: object): Promise<CreatedKey> => await send("POST", `/keys/${id}/rotate`, body);
 const hashOf = (secret: string): string => hashKeySecret(secret, undefined);
 
-/** The copy under the hash of a secret; null: there is none. */
+/** The copy under the hash of a secret; null if there is none. */
 async function copy(secret: string): Promise<ResolvedKey | null> {
   const [text] = await control.store.get([storeKeys.key(hashOf(secret))]);
   return text == null ? null : resolvedKeySchema.parse(JSON.parse(text));

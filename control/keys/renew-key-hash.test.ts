@@ -71,7 +71,7 @@ it("a key's hash is renewed, and nothing else of it", async () => {
   expect(await (await renew(secret)).json()).toEqual({ renewed: false });
 });
 
-it("the secret before a rotation is renewed by itself", async () => {
+it("the hash of the secret before a rotation is renewed separately", async () => {
   const { key, secret } = await keyOfBefore();
   const rotated = (await rotateKey(control.ctx, key.id, { grace_secs: 3600 })).record;
   expect((await left()).keys_left).toBe(1);

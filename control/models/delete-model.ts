@@ -1,5 +1,6 @@
 /**
- * Removes a model; the next request for it is 404.
+ * Deletes a model and its endpoints. Its replicas are unlinked, and the provisioner stops them. Once the cells know, requests for
+ * the model get 404.
  */
 import { eq } from "drizzle-orm";
 import { modelReplicas } from "../db/schema/managed-models.ts";

@@ -1,5 +1,5 @@
 /**
- * The price list: `prices.json` in the folder of recipes, read once, at the start. It is offered to whoever registers a
+ * The price list: `prices.json` in the folder of recipes, read once, at the start. It is offered when somebody registers a
  * model and is never applied automatically (docs/rules/models.md#price-list).
  */
 import { existsSync } from "node:fs";

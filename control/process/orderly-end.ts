@@ -15,7 +15,7 @@ export class OrderlyEnd {
 
   /**
    * From now on the process ends by these steps, which may take `drainMs` together, on SIGTERM. `interrupt`: on SIGINT too;
-   * else whoever also got that signal, as all processes of a terminal do, ends this one in its turn.
+   * otherwise a process that also got that signal, as all processes of a terminal do, ends this one.
    */
   prepare(steps: () => Promise<void>, { drainMs, interrupt }: { drainMs: number; interrupt: boolean }): void {
     this.#steps = steps;

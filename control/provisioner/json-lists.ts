@@ -1,6 +1,6 @@
 /**
  * Reads lists out of a large JSON object while it arrives: the entries of the lists with the wanted names at its top, one by
- * one. The list of jobs of a large cluster has some hundred megabytes, of which the provisioner needs a few entries. Keeps one
+ * one. The list of jobs of a large cluster has some hundred megabytes, and the provisioner needs a few entries. Keeps one
  * entry at a time, and looks at each byte once.
  */
 

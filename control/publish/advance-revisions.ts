@@ -1,6 +1,6 @@
 /**
- * Revisions go on from the time of day. A Cell remembers the newest revision that it was told of, so that a database which was
- * made anew or restored from an older state, and counts from a smaller number, could tell it nothing (docs/recover.md#a-database-that-is-restored).
+ * Revisions continue from the time of day. A Cell remembers the newest revision that it was told of, so that a database which was
+ * recreated or restored from an older state, and counts from a smaller number, could tell it nothing (docs/recover.md#a-database-that-is-restored).
  */
 import { sql } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";

@@ -30,7 +30,7 @@ export function accessRoutes(app: Api, { groupProviders }: Pick<ApiDeps, "groupP
     path: invitations,
     summary: "Invite somebody to the console by email",
     description:
-      "Nothing is mailed. Whoever signs in with this email, verified by the provider, before the invitation expires is active at once.",
+      "Nothing is mailed. A person who signs in with this email, verified by the provider, before the invitation expires is active at once.",
     tag,
     body: createInvitationSchema,
     answer: invitationSchema,

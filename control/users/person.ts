@@ -50,7 +50,7 @@ export function personFrom(
   return { ...user, role: current?.role ?? own, tenant_id: current?.id ?? null, session_id: id, tenants };
 }
 
-/** The strongest of these roles, of which there is one at least. */
+/** The strongest of these roles; there is at least one. */
 export function strongest<R extends UserRole>(roles: readonly R[]): R {
   return USER_ROLES.find((role) => (roles as readonly UserRole[]).includes(role)) as R;
 }

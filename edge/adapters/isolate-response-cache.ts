@@ -8,7 +8,7 @@ import type { CacheEntry, Clock } from "../ports.ts";
 
 /** An answer is used for this long before the store is read again, ms. */
 export const ISOLATE_MAX_AGE_MS = 60_000;
-/** Estimated memory of an answer besides its body and texts, bytes. */
+/** Estimated memory of an answer other than its body and texts, bytes. */
 const OVERHEAD_BYTES = 512;
 
 /** Memory that is shared with answers that are being captured for the cache (pipeline/memory/memory-budget.ts). */

@@ -52,7 +52,7 @@ describe("a copy in memory", () => {
     expect(cache.fresh("a")).toBeNull();
   });
 
-  it("is removed for newer ones above the maximum of bytes", async () => {
+  it("is removed above the limit of bytes, the oldest first", async () => {
     const { cache } = cacheAt(0, 300);
     for (const name of ["a", "b", "c"]) await cache.read(name, load("x".repeat(50)), false);
     expect({ a: cache.fresh("a"), c: cache.fresh("c") }).toEqual({ a: null, c: { text: "x".repeat(50) } });
@@ -60,7 +60,7 @@ describe("a copy in memory", () => {
 });
 
 describe("reads at the same time", () => {
-  it("share one read of the store; one that must be new reads separately", async () => {
+  it("share one read of the store; a forced read is separate", async () => {
     const { cache } = cacheAt(0);
     const first = Promise.withResolvers<Note>();
     let asked = 0;
@@ -80,10 +80,10 @@ describe("reads at the same time", () => {
   });
 
   it.each([
-    ["an older copy over a newer one", "old", "new", { text: "new" }],
-    ["a copy back that was found gone", "old", null, null],
-    ["a newer copy down that was not there before", null, "new", { text: "new" }],
-  ])("that end out of order do not bring %s", async (_, earlier, later, left) => {
+    ["replaces a newer copy", "old", "new", { text: "new" }],
+    ["restores a deleted record", "old", null, null],
+    ["removes a newer copy", null, "new", { text: "new" }],
+  ])("that end out of order: the slow one never %s", async (_, earlier, later, left) => {
     const { cache } = cacheAt(0);
     const slow = Promise.withResolvers<Note | null>();
     const reading = cache.read("a", async () => await slow.promise, false);
@@ -95,7 +95,7 @@ describe("reads at the same time", () => {
     expect(cache.fresh("a")).toEqual({ text: "last" });
   });
 
-  it("bring back nothing that was dropped in the meantime", async () => {
+  it("restore nothing that was dropped meanwhile", async () => {
     const { cache } = cacheAt(0);
     const reply = Promise.withResolvers<Note>();
     const reading = cache.read("a", async () => await reply.promise, false);
@@ -109,24 +109,24 @@ describe("reads at the same time", () => {
   });
 
   const changes: readonly [string, (cache: RecordCache<Note>) => void][] = [
-    ["they were distrusted", (cache) => cache.distrust()],
-    ["a clearing", (cache) => cache.clear()],
+    ["`distrust`", (cache) => cache.distrust()],
+    ["`clear`", (cache) => cache.clear()],
   ];
-  it.each(changes)("that started before %s are not joined, and keep nothing", async (_, change) => {
+  it.each(changes)("that started before %s are neither joined nor stored", async (_, change) => {
     const { cache } = cacheAt(0);
     const reply = Promise.withResolvers<Note>();
     const reading = cache.read("a", async () => await reply.promise, false);
     change(cache);
-    let askedAnew = false;
+    let readAgain = false;
     const next = cache.read(
       "a",
       async () => {
-        askedAnew = true;
+        readAgain = true;
         return { text: "new" };
       },
       false,
     );
-    expect(askedAnew).toBe(true);
+    expect(readAgain).toBe(true);
     reply.resolve({ text: "old" });
     await Promise.all([reading, next]);
     expect(await next).toEqual({ record: { text: "new" }, joined: false });
@@ -145,12 +145,10 @@ describe("a drop", () => {
   });
 });
 
-describe("a read that never ends", () => {
-  it("because its request was cut off delays neither the requests that joined it nor later ones", async () => {
-    const { cache, kept } = cacheAt(0);
-    void cache.read("a", async () => await new Promise<never>(() => {}), false);
-    expect(kept).toHaveLength(1);
-    expect(await cache.read("a", load("own"), false)).toEqual({ record: { text: "own" }, joined: false });
-    expect(cache.fresh("a")).toEqual({ text: "own" });
-  });
+it("a later read does not wait for one whose request was cut off", async () => {
+  const { cache, kept } = cacheAt(0);
+  void cache.read("a", async () => await new Promise<never>(() => {}), false);
+  expect(kept).toHaveLength(1);
+  expect(await cache.read("a", load("own"), false)).toEqual({ record: { text: "own" }, joined: false });
+  expect(cache.fresh("a")).toEqual({ text: "own" });
 });

@@ -60,7 +60,7 @@ describe("the owner of a session", () => {
     await expect(stranger.owners("s", ["a"])).rejects.toThrow(StoreDown);
   });
 
-  it("cannot be said of several sessions of which one is unknown while the store is away", async () => {
+  it("is not known of several sessions while one is unknown and the store is away", async () => {
     const sessions = isolateOf();
     await sessions.remember("s", ["a"], "t");
     isAway = true;

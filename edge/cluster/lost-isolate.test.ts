@@ -234,15 +234,15 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
 it("loses its session with what it holds, and lists its requests in the next one", async () => {
   const world = new AdmissionHarness("weighted", 2);
   const member = { member: "cut off", leaseMs: 5_000, running: [], others: [] };
-  const asks = ["runs", "goes on"].map((id) => admissionRequestOf(id, "tenant-1"));
+  const asks = ["runs", "continues"].map((id) => admissionRequestOf(id, "tenant-1"));
   const first = world.members.open({ ...member, waiting: [] }, { ...EMPTY_MESSAGE, n: 1, asks });
   const news = world.members.news(first.session);
   pass(world, 6);
   expect(await news).toEqual(NO_NEWS);
   expect(() => world.members.exchange(first.session, { ...EMPTY_MESSAGE, n: 2 })).toThrow("the session is over");
-  const running = ["goes on"];
+  const running = ["continues"];
   const next = world.members.open({ ...member, waiting: [], running }, { ...EMPTY_MESSAGE, n: 3 });
-  expect({ unknown: next.answer.unknown, state: world.stateOf("goes on", "cut off") }).toEqual({
+  expect({ unknown: next.answer.unknown, state: world.stateOf("continues", "cut off") }).toEqual({
     unknown: [],
     state: "running",
   });

@@ -30,7 +30,7 @@ interface FileService {
   ): Promise<Response>;
 }
 
-/** The fields of a form besides its file. */
+/** The fields of a form other than its file. */
 const FORM_BYTES = 1024 * 1024;
 const PASSED_ON = ["content-type", "content-length", "content-disposition", "retry-after"];
 const AGAIN_SECS = 1;

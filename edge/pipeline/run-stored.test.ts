@@ -66,7 +66,7 @@ describe("the stream of a stored answer", () => {
   afterEach(() => void vi.useRealTimers());
 
   it.each([
-    ["?stream=true", "may go on for an hour", false],
+    ["?stream=true", "may last for an hour", false],
     ["", "is cut as any answer is if none was asked for", true],
   ])("of the query %j %s", async (query, _, isCut) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

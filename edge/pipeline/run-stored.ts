@@ -63,7 +63,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
       return await placeOfObject(call, tenant.id, id);
     }).catch(async (error: unknown) => await refuseUnknown(call, caller, error));
     const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };
-    // The answer's end user has used it, whoever reads it.
+    // The end user of the answer has used it, not its reader.
     const asked = parseNamed(call, caller, place.model);
     const { isStream, startingAfter } = storedStreamOf(call);
     const named = { ...asked, parsed: { ...asked.parsed, stream: isStream }, endUser: place.charged?.endUser ?? "" };

@@ -150,7 +150,7 @@ describe("admission", () => {
     });
   });
 
-  it("goes on when an old stale answer comes for records that it has read meanwhile", async () => {
+  it("continues when an old stale answer comes for records that it has read meanwhile", async () => {
     const stale = { verdict: "stale", items: [{ kind: "tenant", id: tenantOf().id, rev: 2 }] } as const;
     const world = new TestPipeline();
     world.answers = [stale, stale];
@@ -196,7 +196,7 @@ describe("admission", () => {
     });
   });
 
-  it("asks anew when its place is lost", async () => {
+  it("starts over when its place is lost", async () => {
     const world = new TestPipeline();
     const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("lost")) });
     world.answers = [{ verdict: "waiting", permit: lost }];

@@ -73,7 +73,7 @@ async function answer(request: http.IncomingMessage): Promise<Answer> {
   return { status: 200, body: { results: scores.map((each) => ({ scores: each })) } };
 }
 
-/** Null: it is too large; the rest of it is not read. */
+/** Null if the body is too large; the rest is not read. */
 async function bodyOf(request: http.IncomingMessage): Promise<string | null> {
   const pieces: Buffer[] = [];
   let bytes = 0;

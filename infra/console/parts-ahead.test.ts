@@ -25,7 +25,7 @@ describe("the console's bundle", () => {
     bundle = await bundleConsole();
   });
 
-  it("asks ahead for all that a page needs besides the first load, and for nothing twice", () => {
+  it("asks ahead for all that a page needs in addition to the first load, and for nothing twice", () => {
     const { files, manifest } = bundle;
     const first = firstLoad(files, manifest.script, ...manifest.preload);
     const text = files

@@ -8,7 +8,7 @@ const LATER = /\bimport\("\.\/([\w.-]+\.js)"\)/g;
 
 /**
  * The text of a script in which each import of a part first requests the files that the part needs. `neededFor`: the names of
- * the files to request besides the part, given the part's name; none leaves the import unchanged.
+ * the files to request in addition to the part, given the part's name; none leaves the import unchanged.
  */
 export function askingAhead(script: string, neededFor: (part: string) => readonly string[]): string {
   return script.replaceAll(LATER, (whole, part: string) => {

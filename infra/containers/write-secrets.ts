@@ -21,7 +21,7 @@ export function writeSecrets(folder: string, random: (bytes: number) => Buffer):
   };
   return Object.keys(secretTexts(random, known)).filter((name) => {
     if (known(name) !== undefined) return false;
-    // read again for each: an address fits the password on the disk, whoever has written it
+    // read again for each: an address fits the password on the disk, even if another process has written it
     const text = secretTexts(random, known)[name] ?? "";
     return stored(join(folder, name), `${join(folder, `.${name}`)}.${random(DRAFT_BYTES).toString("hex")}`, text);
   });

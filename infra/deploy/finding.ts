@@ -3,7 +3,7 @@
 /** A check and its result. Nothing is uploaded while one has a problem. */
 export interface Finding {
   readonly what: string;
-  /** The fault and its fix; null: there is none. */
+  /** The fault and its fix; null if there is none. */
   readonly problem: string | null;
   /** The known facts if nothing is wrong. */
   readonly detail: string;

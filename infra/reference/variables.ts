@@ -104,7 +104,7 @@ export function variablesPage(): string {
     descriptions.join(" "),
   ]);
   const intro =
-    "The gateway is configured with environment variables; [run](docs/run.md#configure) says what to decide. A blank variable counts as unset. With a malformed one, a part does not run: its log names the variable and what it must be, never its value. Names of durations end with their unit: `_SECS`, `_MS`, `_DAYS`. _on_ is `1`, `true`, `yes` or `on`; _off_ is `0`, `false`, `no` or `off`; numbers are decimal digits. A name that is not in this list gives a [warning](docs/run.md#configure).";
+    "The gateway is configured with environment variables; [run](docs/run.md#configure) says what to decide. A blank variable counts as unset. A malformed variable stops the start of the part that reads it: the log names the variable and what it must be, never its value. Names of durations end with their unit: `_SECS`, `_MS`, `_DAYS`. _on_ is `1`, `true`, `yes` or `on`; _off_ is `0`, `false`, `no` or `off`; numbers are decimal digits. A name that is not in this list gives a [warning](docs/run.md#configure).";
   return `${pageHead("Environment variables", intro, ["edge/env.ts", "control/env.ts", "infra/local/env.ts"])}\n${table(
     ["variable", "default", "values", "read by", "what it does"],
     rows,

@@ -104,7 +104,7 @@ describe("gateway.socket", () => {
 });
 
 describe("the secrets of the units", () => {
-  it("are what each service needs, besides the addresses of its stores", () => {
+  it("are what each service needs, in addition to the addresses of its stores", () => {
     const clickhouse = { GATEWAY_CLICKHOUSE_URL: "http://clickhouse:8123" };
     const control = parseEnv({ ...variablesOf(settingsOf("gateway-control.service")), ...clickhouse });
     const edge = readEdgeEnv(

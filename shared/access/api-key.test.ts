@@ -5,7 +5,7 @@ import { hashKeySecret, isKeySecret, keyPrefix, makeKeySecret } from "./api-key.
 const secret = makeKeySecret(Uint8Array.from({ length: 24 }, (_, index) => index * 10));
 
 describe("api key", () => {
-  it("is sk_ and 48 hex characters, of which 18 characters are displayed", () => {
+  it("is sk_ and 48 hex characters; 18 characters of it are displayed", () => {
     expect(secret).toBe("sk_000a141e28323c46505a646e78828c96a0aab4bec8d2dce6");
     expect(secret).toHaveLength(51);
     expect(keyPrefix(secret)).toBe("sk_000a141e28323c4");

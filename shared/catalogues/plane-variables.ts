@@ -32,7 +32,7 @@ export const planeVariables = {
   GATEWAY_CLICKHOUSE_USER: envText("default").describe("ClickHouse user."),
   GATEWAY_CLICKHOUSE_PASSWORD: envText("").describe("Password of the ClickHouse user."),
   GATEWAY_API_KEY_PEPPER: envSecret.describe(
-    "Secret mixed into the hash of every API key. [Replace it](docs/rotate.md#the-pepper), or no key is valid any more.",
+    "Secret mixed into the hash of every API key. A change without [rotation](docs/rotate.md#the-pepper) makes every key invalid.",
   ),
   GATEWAY_API_KEY_PEPPERS_OLD: envOldSecrets.describe(
     "Peppers that were replaced: keys hashed with them stay valid ([rotation](docs/rotate.md#the-pepper)).",

@@ -62,7 +62,7 @@ type Used = { readonly [P in Parts[number][1]]: number } & {
 };
 
 /**
- * The units that a route counts besides tokens. `seconds`: of the audio that is read. `free`: nothing, because it costs
+ * The units that a route counts other than tokens. `seconds`: of the audio that is read. `free`: nothing, because it costs
  * nothing.
  */
 export type Measure =

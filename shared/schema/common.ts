@@ -45,6 +45,9 @@ export const freeText = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .refine(isStorable, NOT_STORABLE);
 
+/** A text that can be null; a blank one is null. */
+export const blankIsNull = (text: z.ZodType<string, string>) => text.nullable().transform((value) => value || null);
+
 /**
  * A message that another part reports, such as a scheduler's. No text is refused, because a report must not be lost: characters
  * that a database cannot hold are replaced, and a text longer than `max` characters is cut between characters.
@@ -73,7 +76,7 @@ const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 const VISIBLE = /[^\p{Z}\p{C}\p{M}]/u;
 
 /**
- * The requirements on a name besides its length. It is one line of visible characters, so it neither reorders nor breaks a text
+ * The requirements on a name other than its length. It is one line of visible characters, so it neither reorders nor breaks a text
  * that shows it. It has only one spelling, so that two names which look alike and differ only in their bytes are the same name.
  */
 export function refuseOddName(name: string, context: z.core.$RefinementCtx<string>): void {

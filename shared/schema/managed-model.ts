@@ -9,6 +9,7 @@ import { MANAGED_MODEL_FIELDS } from "../fields/managed-model-fields.ts";
 import { MODEL_TYPES } from "../fields/model-fields.ts";
 import { REPLICA_STATES } from "../fields/model-replica-fields.ts";
 import {
+  blankIsNull,
   flag,
   freeText,
   isStorable,
@@ -42,8 +43,7 @@ const ONE_LINE = "must be one line without control characters";
 /** Something that the scheduler knows by a name or an expression, without spaces. */
 const schedulerWord = freeText(1000).regex(oneWord, ONE_WORD);
 
-/** The same where nothing is also possible; a blank text is null. */
-const optionalWord = schedulerWord.nullable().transform((text) => (text === "" ? null : text));
+const optionalWord = blankIsNull(schedulerWord);
 
 /**
  * A part of a shell script. It is kept unchanged, because leading and trailing white space can matter in one. The scheduler

@@ -13,7 +13,7 @@ const normalForm = (email: string): string => email.toLowerCase().normalize("NFC
 
 const isAscii = (character: string): boolean => character < "\x80";
 
-/** Whether the normal form makes a character of ASCII of one that is none (U+212A): the email of somebody else. */
+/** Whether normalization turns a character into an ASCII one (U+212A), so that the email would be somebody else's. */
 const becomesAscii = (email: string): boolean =>
   Array.from(email).some((one) => !isAscii(one) && isAscii(normalForm(one).slice(0, 1)));
 

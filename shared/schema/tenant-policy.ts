@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { GUARDRAIL_ACTIONS, INPUT_SCANNERS, OUTPUT_SCANNERS } from "../fields/tenant-fields.ts";
-import { flag, oneOf, patchShape, requiredText, whenValid } from "./common.ts";
+import { blankIsNull, flag, freeText, oneOf, patchShape, requiredText, whenValid } from "./common.ts";
 
 const KEYWORDS_MAX = 1000;
 const NO_POLICY = { error: "must be a policy or null" };
@@ -13,15 +13,13 @@ const NO_POLICY = { error: "must be a policy or null" };
 const subsetOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.array(oneOf(values), { error: `must be a list of ${values.join(", ")}` }).transform((items) => [...new Set(items)]);
 
-const blankIsNull = (value: unknown): unknown => (typeof value === "string" && value.trim() === "" ? null : value);
-
 export const guardrailsPolicyBody = z
   .object(
     {
       action: oneOf(GUARDRAIL_ACTIONS).default("block"),
       input_scanners: subsetOf(INPUT_SCANNERS).default([]),
       output_scanners: subsetOf(OUTPUT_SCANNERS).default([]),
-      guard_model: z.preprocess(blankIsNull, requiredText(200).nullable()).default(null),
+      guard_model: blankIsNull(freeText(200)).default(null),
       ban_keywords: z
         .array(requiredText(200), { error: "must be a list of strings" })
         .max(KEYWORDS_MAX, `must have at most ${KEYWORDS_MAX} entries`)

@@ -46,7 +46,7 @@ describe("messages of a tool server", () => {
     ],
     ["elicitation", { id: 1, method: "elicitation/create" }, [{ jsonrpc: "2.0", id: 1, error: METHOD_NOT_FOUND }]],
     ["roots", { id: 1, method: "roots/list" }, [{ jsonrpc: "2.0", id: 1, error: METHOD_NOT_FOUND }]],
-    ["a method that is none", { id: 1, method: {} }, [{ jsonrpc: "2.0", id: 1, error: METHOD_NOT_FOUND }]],
+    ["a method that is not a text", { id: 1, method: {} }, [{ jsonrpc: "2.0", id: 1, error: METHOD_NOT_FOUND }]],
     ["a notification", { method: "notifications/progress", params: {} }, []],
     ["an id that is null", { id: null, method: "ping" }, []],
     ["an id that is an object", { id: { a: 1 }, method: "ping" }, []],

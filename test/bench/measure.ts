@@ -56,7 +56,7 @@ export async function runLoad(
   plan: { readonly rounds: number; readonly sliceMs: number; readonly warmMs: number; readonly untilMs: number },
 ): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
-  // A load with streams of a second or more needs no warm-up besides that of an earlier load.
+  // A load with streams of a second or more needs no warm-up other than that of an earlier load.
   if (load.reading !== "timed-stream")
     for (const target of targets) samples.push(await turn(generator, load, target, -1, plan.warmMs));
   for (let round = 0; round < plan.rounds; round += 1) {

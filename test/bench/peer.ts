@@ -1,6 +1,6 @@
 /**
  * The peer: another gateway from npm, which forwards and enforces no limits. The bench installs it once, into a cache
- * inside node_modules; it is no dependency of the product. Without it (no registry, no time) a run goes on and reports that
+ * inside node_modules; it is no dependency of the product. Without it (no registry, no time) a run continues and reports that
  * it is missing.
  */
 import { execFile } from "node:child_process";

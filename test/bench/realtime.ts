@@ -1,7 +1,7 @@
 /**
  * `npm run bench:realtime`: 1,000 realtime sessions at once on one machine, through a stack of its own. Each sends audio for a
  * while and gets one response. Beside the gateway's figures are those of the same sessions at the upstream alone. It is void when a
- * session ended by itself, or a row is missing.
+ * session ended early, or a row is missing.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Gateway, type Minted } from "../harness/gateway.ts";
@@ -60,7 +60,7 @@ async function measured(origin: string, minted: Minted, whileOpen: () => Promise
   });
   await Promise.all(answered.map(async (one) => await timed(responseMs, async () => await one)));
   await whileOpen();
-  if (clients.some(({ closed }) => closed !== null)) throw new Error("void: a session ended by itself");
+  if (clients.some(({ closed }) => closed !== null)) throw new Error("void: a session ended early");
   for (const { socket } of clients) socket.close();
   return { openMs, responseMs };
 }

@@ -24,7 +24,7 @@ export async function inSession(
     await closing;
   };
   const stopped = (): void => void close().finally(() => process.exit(INTERRUPTED));
-  process.stdout.on("error", () => undefined); // The reader of the output has gone; the work and its report go on.
+  process.stdout.on("error", () => undefined); // The reader of the output has gone; the work and its report continue.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopped);
   if (process.connected) process.once("disconnect", stopped);
   try {

@@ -25,7 +25,7 @@ const newModel = async (): Promise<Model> =>
     health: { checks_enabled: false },
   });
 
-/** A model with a spec of which nothing runs. */
+/** A model with a spec that is not started. */
 let managed: Model;
 /** A tenant that is somebody else's. */
 let foreign: Tenant;
@@ -35,11 +35,11 @@ beforeAll(async () => {
   foreign = await newTenant();
 });
 
-/** What the browser complains of besides answers that say that something is not there. */
+/** What the browser complains of, except for answers that say that something is not there. */
 const faultsOf = ({ problems }: Visit): readonly string[] =>
   problems().filter((problem) => !/status of 40[034]/.test(problem));
 
-const WRONG = { "nobody has": () => randomUUID(), "is none": () => "x", "has other letters": () => "ÄÖ %2F <b>" };
+const WRONG = { "nobody has": () => randomUUID(), "is not a UUID": () => "x", "has other letters": () => "ÄÖ %2F <b>" };
 
 describe.each(Object.entries(WRONG))("an id that %s", (_, idOf) => {
   const id = encodeURIComponent(idOf());

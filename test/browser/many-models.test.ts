@@ -10,7 +10,7 @@ import { FILLED_ADMIN, type FilledControl, startFilledControl } from "../harness
 
 const MODELS = 10_000;
 const ROWS_MAX = 60;
-/** Besides the files of the build: the list of models is read whole, a thousand at a time. */
+/** Without the files of the build: the list of models is read whole, a thousand at a time. */
 const READS_MAX = 40;
 
 const newContext = useBrowser();

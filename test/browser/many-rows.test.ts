@@ -15,7 +15,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const TENANTS = 10_000;
 const REQUESTS = 1_000_000;
-/** Besides the files of the build. */
+/** Without the files of the build. */
 const READS_MAX = 12;
 const ROWS_MAX = 60;
 

@@ -34,7 +34,7 @@ const ROWS_MAX = 60;
 const LAYOUT_SHIFT_MAX = 0.05;
 const SLOW_PAINT_MAX_MS = 2500;
 
-/** A model that the gateway runs, with a spec of which nothing is started. */
+/** A model that the gateway runs, with a spec that is not started. */
 const managed = { modelId: "" };
 
 /** The name of a model that is there for its page. */

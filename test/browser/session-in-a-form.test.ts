@@ -134,7 +134,7 @@ describe.each(FORMS)("the form of $name", ({ pathOf, open, field, typed, others 
 });
 
 /**
- * Ends the session, and presses. What the page asks by itself waits for the press: its refusal would lay the window that asks
+ * Ends the session, and presses. What the page asks on a timer waits for the press: its refusal would lay the window that asks
  * for the sign-in over the button.
  */
 async function pressWithoutSession(page: Page, button: Locator): Promise<void> {

@@ -15,7 +15,7 @@ const tenantNow = async ({ id }: Tenant): Promise<Tenant> =>
   await fixture.gateway.must<Tenant>("GET", `/tenants/${id}`);
 
 describe("from nothing to a first request", () => {
-  it("takes a form, a form and the curl line of the page; the secret is gone afterwards", async () => {
+  it("creates a tenant and a key, runs the shown curl, and no longer shows the secret", async () => {
     const visit = await fixture.open({ as: "admin" });
     const { page } = visit;
     const name = `new-${randomUUID()}`;
@@ -59,7 +59,7 @@ describe("from nothing to a first request", () => {
   });
 });
 
-it("the line to run is there once it is known which model it names", async () => {
+it("the curl command is shown once the tenant's model is known", async () => {
   const { gateway } = fixture;
   const tenant = await newTenant();
   const model = await gateway.must<{ model_name: string }>("POST", "/models", {
@@ -86,7 +86,7 @@ it("the line to run is there once it is known which model it names", async () =>
 });
 
 describe("two admins", () => {
-  it("who edit one tenant: the second is shown what the first has saved, and loses nothing", async () => {
+  it("of one tenant: the second one sees the first one's change and keeps their own", async () => {
     const tenant = await newTenant({ organization: "before" });
     const { page } = await fixture.open({ as: "admin" });
     await page.goto(`/tenants/${tenant.id}?tab=edit`);
@@ -105,7 +105,7 @@ describe("two admins", () => {
   });
 });
 
-it.each(["tenant", "key"])("a cap of a %s that was taken away comes back with its begin", async (kind) => {
+it.each(["tenant", "key"])("undo restores a removed budget of a %s with its start", async (kind) => {
   const budget = { budget_tokens: 1_000_000, budget_started_at: "2026-01-01T00:00:00.000Z" };
   const tenant = await newTenant(kind === "tenant" ? budget : {});
   const made = await fixture.gateway.must<{ key: { id: string } }>("POST", `/tenants/${tenant.id}/keys`, budget);

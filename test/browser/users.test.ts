@@ -1,4 +1,4 @@
-/** People who wait are let in, with a role and a tenant, and back out again. */
+/** Approving, disabling and deleting users in the console. */
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
@@ -8,17 +8,21 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useConsole();
 
-it("who waits is approved with a tenant, taken back, approved again and disabled", async () => {
+/** A user who waits for approval, as an admin sees them. */
+async function pendingUser() {
   const { user } = await fixture.open({ as: "pending" });
   if (user === null) throw new Error("nobody has signed in");
   const { id, email } = user;
   const tenant = await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `of-users-${randomUUID()}` });
   const now = async () => await fixture.gateway.must<User>("GET", `/users/${id}`);
-  const visit = await fixture.open({ as: "admin" });
-  const { page } = visit;
+  const { page } = await fixture.open({ as: "admin" });
   await page.goto(`/users?q=${email}`);
+  return { id, email, tenant, now, page, panel: page.getByRole("dialog") };
+}
+
+it("approves a pending user and undoes it", async () => {
+  const { email, tenant, now, page, panel } = await pendingUser();
   await page.getByRole("button", { name: `Approve ${email}` }).click();
-  const panel = page.getByRole("dialog");
   await panel.getByText("A user without a tenant cannot access anything.").waitFor();
   await panel.getByLabel("Role").selectOption("admin");
   await panel.getByText("An admin can access all tenants, keys and settings.").waitFor();
@@ -31,9 +35,12 @@ it("who waits is approved with a tenant, taken back, approved again and disabled
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText(`${email} is awaiting approval again`).waitFor();
   expect(await now()).toMatchObject({ status: "pending", tenant_id: null });
+});
 
+it("warns about a concurrent edit, then disables and deletes a user", async () => {
+  const { id, email, tenant, now, page, panel } = await pendingUser();
   await fixture.gateway.must("PATCH", `/users/${id}`, { status: "active", role: "admin" });
-  await page.reload();
+  await page.goto(`/users?user_id=${id}`);
   await panel.getByLabel("Status").selectOption("disabled");
   await fixture.gateway.must("PATCH", `/users/${id}`, { tenant_id: tenant.id });
   await panel.getByRole("button", { name: "Save" }).click();

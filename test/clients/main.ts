@@ -23,7 +23,7 @@ const JAVA_RUNNER = "org.codehaus.mojo:exec-maven-plugin:3.5.0:java";
 
 /**
  * What the five calls show: they create a tenant and its key, change the tenant, read it and delete it. Its access starts and ends
- * with the first and the last time that an answer can have; the end of the key is none.
+ * with the first and the last time that an answer can have; the key has no end.
  */
 const SHOWN = {
   secret: true,

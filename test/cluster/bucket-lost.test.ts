@@ -1,5 +1,5 @@
 /**
- * The bucket of a cluster is lost for good, under load (docs/recover.md#what-is-lost): the instances are started anew on an
+ * The bucket of a cluster is lost for good, under load (docs/recover.md#what-is-lost): the instances are started again on an
  * empty prefix. What the ledger had stays, each row once, and budgets are counted again from it.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -124,7 +124,7 @@ export async function startBucketServer({
   const listening = await listen(server, "127.0.0.1", port);
   return {
     url: listening.url,
-    /** The content of the first object whose key ends like this; null: there is none. */
+    /** The content of the first object whose key ends like this; null if there is none. */
     read: (end: string): string | null => {
       for (const [key, { body }] of objects) if (key.endsWith(end)) return body.toString("utf8");
       return null;

@@ -143,7 +143,7 @@ function instanceOf(program: ProgramProcess, at: Addresses, { way, peers, closed
     kill: async (): Promise<void> => void (await end("SIGKILL")),
     /** Stops all its processes where they are (SIGSTOP), as when a virtual machine is paused. */
     pause: (): void => signalFamily(program.pid, "SIGSTOP"),
-    /** Lets them go on (SIGCONT). */
+    /** Lets them continue (SIGCONT). */
     resume: (): void => signalFamily(program.pid, "SIGCONT"),
   };
 }

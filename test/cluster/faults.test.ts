@@ -113,7 +113,7 @@ it.each(["owner", "another"] as const)(
   "%s is cut off from the others alone, and no slot is held twice",
   async (who) => {
     const cut = one(who);
-    // The owner of the Cell goes on, whichever side it is on.
+    // The owner of the Cell continues, whichever side it is on.
     const going = who === "owner" ? [cut] : others(cut);
     const [other] = going as [Instance];
     const holder = who === "owner" ? (others(cut)[0] as Instance) : cut;

@@ -1,5 +1,5 @@
 /**
- * A cluster of three instances (docs/cluster.md): objects are found from each of them and have one owner at a time, whoever
+ * A cluster of three instances (docs/cluster.md): objects are found from each of them and have one owner at a time, whichever instance
  * stops or is killed.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -75,7 +75,7 @@ it("holds a cap exactly over all instances", async () => {
 });
 
 it.each(["owner", "another"] as const)(
-  "goes on without a refusal, and with every row, when %s is stopped",
+  "continues without a refusal, and with every row, when %s is stopped",
   async (who) => {
     const lost = one(who);
     const how = async (): Promise<void> => expect(await lost.stop()).toBe(0);
@@ -85,7 +85,7 @@ it.each(["owner", "another"] as const)(
 );
 
 it.each(["owner", "another"] as const)(
-  "goes on without a refusal when %s is killed, after its lease at the latest",
+  "continues without a refusal when %s is killed, after its lease at the latest",
   async (who) => {
     const lost = one(who);
     const how = async (): Promise<void> => await lost.kill();

@@ -102,7 +102,7 @@ export async function killUnderStreams(
   };
 }
 
-/** What holds whoever is killed. */
+/** What holds, whichever instance is killed. */
 export function expectNothingLost(lost: StreamsLost): void {
   expect(lost).toMatchObject({ doubled: 0, rowsFound: lost.rowsExpected });
   expect(lost.mostAtOnce).toBeLessThanOrEqual(STREAMS);

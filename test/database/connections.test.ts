@@ -1,6 +1,6 @@
 /**
  * A database server that cuts connections (a restart, a failover, an idle timeout): the service answers 503 at worst, keeps
- * running, and goes on with new connections.
+ * running, and continues with new connections.
  */
 import { sql } from "drizzle-orm";
 import pg from "pg";

@@ -1,5 +1,5 @@
 /**
- * Control services on one database, as processes, that are to back up into one bucket: one of them does, another goes on when it
+ * Control services on one database, as processes, that are to back up into one bucket: one of them does, another continues when it
  * is killed, and what they store can be restored.
  */
 import { execFile } from "node:child_process";

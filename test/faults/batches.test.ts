@@ -151,7 +151,7 @@ describe("a batch whose lines are under way", () => {
     const settled = rows.filter(({ status_code }) => status_code === 200);
     expect(settled.every(({ request_id }) => ids.has(request_id))).toBe(true);
     expect(new Set(rows.map(({ request_id }) => request_id)).size).toBe(rows.length);
-    // Calls go on when other parts have gone: none is made again.
+    // Calls continue when other parts have gone: none is made again.
     if (!callsAgain) expect(upstream.seen(minted.mark)).toHaveLength(LINES);
   });
 });

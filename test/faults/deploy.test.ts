@@ -299,7 +299,7 @@ describe("a deployment after a version that does not understand its messages", (
     expect(scene.edge.objectsBehind).toBe(0);
   });
 
-  it("takes the traffic back when the objects go on refusing", async () => {
+  it("takes the traffic back when the objects keep refusing", async () => {
     scene.edge.objectsBehind = Number.POSITIVE_INFINITY;
     const outcome = await run([], {}, { isHastened: true });
     expect(outcome.lines.slice(-2)).toEqual([

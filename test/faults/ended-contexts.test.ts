@@ -1,5 +1,5 @@
 /**
- * The runtime ends the context of one request alone, as at a limit of the platform, in an isolate that goes on: what the request
+ * The runtime ends the context of one request alone, as at a limit of the platform, in an isolate that continues: what the request
  * held comes back, its row is there, and nobody else notices (docs/rules/admission.md#membership).
  *
  * @module-tag long
@@ -45,9 +45,10 @@ describe.each([
   }
 
   it.each([
-    ["streams its answer", "chunks=1000,pace=100,fails=1"],
-    ["waits for its upstream", "hang,fails=1"],
-  ])("gives its slot to the next, and leaves one row, while it %s", async (what, behaviour) => {
+    ["streams its answer", "chunks=1000,pace=100,fails=1", false],
+    ["waits for its upstream", "hang,fails=1", false],
+    ["waits in the session of a request that has ended", "hang,fails=1", true],
+  ])("gives its slot to the next, and leaves one row, while it %s", async (what, behaviour, followsOne) => {
     const minted = await gateway.mint(upstream().url, behaviour, { max_in_flight: 1 });
     const beside = {
       ...minted,
@@ -55,7 +56,8 @@ describe.each([
       mark: "beside",
     };
     const calls = new AccountedCalls();
-    // The first in its isolate, it has the session of all others.
+    // The first request in an isolate has the session of all others.
+    if (followsOne) await through(own).chat(await gateway.mint(upstream().url));
     const ended = calls.send(through(own), minted, { stream: true, headers: ENDED });
     await waitFor(
       () => upstream().seen(minted.mark).length,

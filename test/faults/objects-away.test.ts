@@ -83,7 +83,7 @@ async function chatWith(gateway: Gateway, minted: Minted): Promise<Answered> {
   };
 }
 
-/** One tenant with a budget of its own, and another of which only a key has a budget; one request uses 33 tokens. */
+/** One tenant with a budget of its own, and another with a budget of a key only; one request uses 33 tokens. */
 async function capped({ gateway, upstream, dataDir }: Scene) {
   const [tenant, key] = [await gateway.mint(upstream.url), await gateway.mint(upstream.url)];
   // A cap is told to its budget as well.

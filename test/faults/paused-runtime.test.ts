@@ -1,5 +1,5 @@
 /**
- * A runtime that stands still for a while, or gets next to no processor time, and goes on: nobody is taken to be gone, so each
+ * A runtime that stands still for a while, or gets next to no processor time, and continues: nobody is taken to be gone, so each
  * request that was answered has the row of its answer (docs/rules/admission.md#membership).
  *
  * @module-tag check

@@ -17,7 +17,7 @@ import { startTestUpstream } from "../harness/test-upstream.ts";
 
 const EDGE = join(import.meta.dirname, "../../infra/local/edge-main.ts");
 
-/** An upstream over TLS, with a certificate that nobody trusts by itself. */
+/** An upstream over TLS, with a certificate that nobody trusts by default. */
 async function startTlsUpstream(answer: object) {
   const made = await generate([{ name: "commonName", value: "localhost" }], {
     algorithm: "sha256",

@@ -130,7 +130,7 @@ it.each(CASES)("kill -9 of %s: rows are right and slots come back", async (name,
   );
 });
 
-it.each(CASES)("kill -9 of %s: WebSockets of Responses go on, each with its rows", async (name, part, lostCount) => {
+it.each(CASES)("kill -9 of %s: WebSockets of Responses continue, each with its rows", async (name, part, lostCount) => {
   const minted = await gateway.mint(chat().url, "pace=150,chunks=12", { responses_api: "translated" });
   const clients = await Promise.all(
     stack.runtimeUrls().map(async (url) => await openRealtime(url, minted, { path: "/v1/responses" })),

@@ -181,7 +181,7 @@ async function serves(): Promise<void> {
 /** Longer than a lease lives, and than its tenant's budget waits for a lost Cell before it asks the ledger. */
 const LEASES_ARE_SETTLED_MS = 150_000;
 
-/** The lasting budgets are exactly what their rows say, whoever counted them, and no row is missing or doubled. */
+/** The lasting budgets are exactly what their rows say, in either version, and no row is missing or doubled. */
 async function budgetsAreExact(): Promise<void> {
   for (const [tenantId, { served, refused }] of counted) {
     const rows = served + refused;

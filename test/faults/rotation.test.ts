@@ -27,7 +27,7 @@ const secretsOf = (name: string) => ({
 });
 type Secrets = ReturnType<typeof secretsOf>;
 
-/** A plane with the secrets `now` that accepts `old` besides. */
+/** A plane with the secrets `now` that accepts `old` too. */
 const accepting = (now: Secrets, old: Secrets) => ({
   ...now,
   GATEWAY_ENCRYPTION_KEYS_OLD: old.GATEWAY_ENCRYPTION_KEY,

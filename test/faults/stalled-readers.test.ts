@@ -177,7 +177,7 @@ describe("a reader that takes a little at a time", () => {
   it.each([
     ["pumped", { stream: true }],
     ["piped natively", asked],
-  ])("of a stream that is %s, of which little comes, is left alone", { tags: ["long"] }, async (_relay, more) => {
+  ])("of a stream that is %s and has little to send is not disconnected", { tags: ["long"] }, async (_relay, more) => {
     const url = await listening(
       createServer((request, response) => {
         request.resume().on("end", () => {

@@ -1,6 +1,6 @@
 /**
  * Several Worker processes before one object process (docs/rules/local-stack.md#several-processes): each of them may be
- * killed or hang, and is then started again alone. What it held is settled, what the other processes hold goes on, and
+ * killed or hang, and is then started again alone. What it held is settled, what the other processes hold continues, and
  * counters, logs and alerts are complete.
  *
  * @module-tag long

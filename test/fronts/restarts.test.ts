@@ -17,7 +17,7 @@ import { startNameServer } from "./name-server.ts";
 
 const STREAMS = 30;
 const PROTOCOLS: readonly Protocol[] = ["h2", "http/1.1"];
-/** More than Envoy keeps of a body by itself. */
+/** More than Envoy keeps of a body by default. */
 const FILLER = "x".repeat(200_000);
 
 /** One port on two addresses, because a name in a Caddyfile has one port. */

@@ -52,7 +52,7 @@ export type TestControl = Awaited<ReturnType<typeof startControl>>;
 /** How the service differs from the usual one: an encryption key of its own, no pepper, the permissive address policy. */
 export interface ControlOptions {
   /**
-   * The service of which this one is a replica: the same database, store and cell, but other connections. Not possible on
+   * This one is a replica of that service: the same database, store and cell, but other connections. Not possible on
    * PGlite, which has one connection.
    */
   readonly beside?: { readonly places: Places };

@@ -23,7 +23,7 @@ export interface SinkAnswer {
 export interface HttpSink {
   readonly url: string;
   readonly asked: SinkRequest[];
-  /** Decides every answer; null never answers, and a promise does once it is resolved. A function writes the answer by itself. */
+  /** Decides every answer; null never answers, and a promise does once it is resolved. A function writes the answer itself. */
   answer: (
     asked: SinkRequest,
   ) => SinkAnswer | null | Promise<SinkAnswer | null> | ((response: ServerResponse) => unknown);

@@ -62,7 +62,7 @@ export function stopTimeouts(): void {
   timeouts.clear();
 }
 
-// A timeout of an earlier test, such as a deadline of many short ticks, would go on under the clock of the test that fakes it.
+// A timeout of an earlier test, such as a deadline of many short ticks, would continue under the clock of the test that fakes it.
 const useFakeTimers = vi.useFakeTimers.bind(vi);
 vi.useFakeTimers = (config) => {
   stopTimeouts();

@@ -1,5 +1,5 @@
 /**
- * A port for a server that listens later, or again: a free one that the system gives to nobody by itself. One that `listen(0)`
+ * A port for a server that listens later, or again: a free one that the system does not assign. One that `listen(0)`
  * found is given to any other socket of the machine as soon as the probe has closed, so that the server may find it taken.
  */
 import { randomInt } from "node:crypto";
@@ -8,10 +8,10 @@ import { createServer } from "node:net";
 import { listen } from "../../infra/local/http/listen.ts";
 
 const FIRST = 20_000;
-/** From here on a system gives ports by itself, where it does not say. */
+/** From here on a system assigns ports, where it does not say. */
 const USUAL_LIMIT = 32_768;
 
-/** The first port that the system gives by itself. */
+/** The first port that the system assigns. */
 function limit(): number {
   try {
     const given = Number(readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8").split(/\s+/)[0]);

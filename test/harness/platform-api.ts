@@ -34,7 +34,7 @@ export interface PlatformWorker {
 
 /** How the API is to behave, and what became of it. */
 export interface PlatformState {
-  /** The address of whoever is signed in. */
+  /** The address of the signed-in person. */
   email: string;
   /** Null: the account has none. */
   worker: PlatformWorker | null;

@@ -17,7 +17,7 @@ import type {
 import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
 import { zeroUsageRow } from "../../shared/usage/usage-row.ts";
 import { admissionRequestOf } from "./edge/cell/admission-requests.ts";
-import { GRANTED, pass, SILENCE } from "./edge/cell/carrier-stage.ts";
+import { GRANTED, pass, SILENCE } from "./edge/cell/holder-stage.ts";
 
 const WAITS = { verdict: "waiting" } as const;
 export const never = async () => await new Promise<never>(() => undefined);

@@ -7,7 +7,7 @@ import { jsonLine } from "../../infra/local/process/child.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** A command, its arguments, and the variables that it needs besides those of every place. */
+/** A command, its arguments, and the variables that it needs in addition to those of every place. */
 export interface ProgramCommand {
   readonly command: string;
   readonly args: readonly string[];

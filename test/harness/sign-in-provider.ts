@@ -95,7 +95,7 @@ export async function startSignInProvider() {
   }
   const provider = {
     issuer,
-    /** Claims of the next ID tokens besides those of every token; undefined removes one. */
+    /** Claims of the next ID tokens in addition to those of every token; undefined removes one. */
     claims: ANN as Claims,
     /** What the userinfo endpoint says in addition to the subject. */
     userinfo: {} as Claims,

@@ -8,7 +8,7 @@ import type { Exposition } from "./exposition.ts";
 export interface SpecifiedMetric {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
-  /** Label names besides `cell`, in alphabetical order. */
+  /** Label names other than `cell`, in alphabetical order. */
   readonly labels: readonly string[];
   /** Whether every cell reports it, with its name in the label `cell`; otherwise the control service does. */
   readonly of: "cell" | "control";

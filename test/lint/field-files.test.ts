@@ -1,6 +1,7 @@
 /**
- * How many files a new field of a tenant or of a usage row, or a new limit per minute, touches: docs/contributing.md lists them. The fields that the
- * page takes as examples must be in exactly these files, so that the page stays right and a field never needs more files.
+ * Checks how many files a new field of a tenant or of a usage row, or a new limit per minute, touches. The sample fields of
+ * docs/contributing.md must be in exactly the files that the page lists. Files that have a sample's name for another reason are
+ * left out: they are named below.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -76,7 +77,7 @@ describe.each([
     expect(filesWith(field).length).toBeLessThanOrEqual(most);
   });
 
-  it("stands in the files that the page lists, and in no other", () => {
+  it("is in the files that the page lists, and in no other", () => {
     const found = filesWith(field);
     expect(found.filter((file) => !isListed(file))).toEqual([]);
     expect(listed.filter((path) => !found.some((file) => isAt(file)(path)))).toEqual([]);
@@ -86,7 +87,7 @@ describe.each([
 describe("a limit per minute of tenants and keys", () => {
   const listed = listedPaths("Add a limit per minute")[0] ?? [];
 
-  it("stands in the nine files that the page lists first, and touches at most eleven", () => {
+  it("is in the nine files that the page lists first, and touches at most eleven", () => {
     const names = /requests_?per_?minute|request_rate_exceeded/i;
     const found = filesOf("edge,control,shared,infra,browser").filter((file) =>
       names.test(readFileSync(join(ROOT, file), "utf8")),
@@ -101,7 +102,7 @@ describe("a limit per minute of tenants and keys", () => {
 describe("a field of the usage row", () => {
   const listed = listedPaths("Add a field of the usage row")[0] ?? [];
 
-  it("stands in the files that the page lists, and touches at most four", () => {
+  it("is in the files that the page lists, and touches at most four", () => {
     const found = filesOf("edge,control,shared,infra,browser").filter((file) =>
       /\binput_seconds\b|\bfactSeconds\b/.test(readFileSync(join(ROOT, file), "utf8")),
     );

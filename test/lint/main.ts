@@ -71,7 +71,7 @@ function fixtureFindings(): readonly string[] {
   return [...diagnostics.map(({ code, filename }) => `${nameOf(filename)}: ${code}`), ...found];
 }
 
-/** Where the bad files are not found as they must be, and bad files of oxlint's rules of which nothing is expected. */
+/** Where the bad files are not found as they must be, and bad files of oxlint's rules without an expectation. */
 function fixtureFaults(): readonly string[] {
   const found = fixtureFindings();
   const expected = readFileSync(join(ROOT, FIXTURES, "findings.txt"), "utf8")

@@ -1,5 +1,5 @@
 /**
- * The Cell is reset under load (docs/rules/admission.md#reset): streams go on, slots are counted again,
+ * The Cell is reset under load (docs/rules/admission.md#reset): streams continue, slots are counted again,
  * the cap is kept, and every row is written once.
  *
  * @module-tag check
@@ -80,7 +80,7 @@ class Crowd {
   /** Resolves when all work that was given to `waitUntil` has ended. */
   async settled(): Promise<void> {
     await this.#world.settled();
-    await Promise.all(this.isolate.carriers);
+    await Promise.all(this.isolate.holders);
   }
 
   /** The ids of the rows on the Ledger's disk, and the sum of their tokens. */

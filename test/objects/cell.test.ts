@@ -144,7 +144,7 @@ describe("Cell", () => {
     await isolate.stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
     const stale = { verdict: "stale", items: [{ kind: "key", id: "k1", rev: 6 }] };
     expect(await isolate.admit()).toMatchObject(stale);
-    await Promise.all(isolate.carriers);
+    await Promise.all(isolate.holders);
     await evictDurableObject(isolate.stub);
     expect(await isolate.admit()).toMatchObject(stale);
     await isolate.end(await isolate.begin({ revs: [{ kind: "key", id: "k1", rev: 6 }] }));

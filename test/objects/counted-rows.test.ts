@@ -1,5 +1,5 @@
 /**
- * A Cell counts the rows that its Ledger has taken, and no others, however requests are lost and whoever hands in their rows
+ * A Cell counts the rows that its Ledger has taken, and no others, however requests are lost and their rows handed in
  * (docs/rules/metrics.md#counting).
  *
  * @module-tag check

@@ -121,7 +121,7 @@ export class CrashScene {
     await this.world.settled();
     this.makeRoom();
     await roomMade;
-    await Promise.all([...this.#isolate.carriers, ...other.carriers]);
+    await Promise.all([...this.#isolate.holders, ...other.holders]);
     return status;
   }
 

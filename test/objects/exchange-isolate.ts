@@ -108,8 +108,8 @@ export class ObjectIsolate {
   readonly member = crypto.randomUUID();
   readonly direct: WatchedWay;
   readonly admission: MemberAdmission;
-  /** The carriers that have begun; each promise resolves when its carrier has ended. */
-  readonly carriers: Promise<unknown>[] = [];
+  /** The holders that have begun; each promise resolves when its holder has ended. */
+  readonly holders: Promise<unknown>[] = [];
   /** The ids of all requests that got a slot or a place in the queue. */
   readonly admitted: string[] = [];
   /** From now on every call to the Cell fails, those without a session too. */
@@ -130,7 +130,7 @@ export class ObjectIsolate {
       member: this.member,
       direct: this.direct,
       clock: Date.now,
-      keepAlive: (work) => void this.carriers.push(work),
+      keepAlive: (work) => void this.holders.push(work),
       log,
     });
   }
@@ -227,9 +227,9 @@ export class ObjectIsolate {
     );
   }
 
-  /** The rows on the Ledger's disk, once every carrier has ended and everything written before has arrived. */
+  /** The rows on the Ledger's disk, once every holder has ended and everything written before has arrived. */
   async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    await Promise.all(this.carriers);
+    await Promise.all(this.holders);
     await this.stub.record(rowFor(MARKER));
     return (await rowsOnDisk(this.cell)).filter((row) => row["request_id"] !== MARKER);
   }

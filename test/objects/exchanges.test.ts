@@ -140,7 +140,7 @@ describe("requests of one isolate", () => {
   it("give everything back when their session ends because it was not used for a while", async () => {
     const isolate = await isolateOf(10);
     for (const one of await isolate.young(3)) await isolate.end(one);
-    await Promise.all(isolate.carriers);
+    await Promise.all(isolate.holders);
     for (const one of await isolate.young(2)) await isolate.end(one);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
     expect(isolate.direct.opened).toHaveLength(2);
@@ -250,7 +250,7 @@ describe("an isolate that is gone", () => {
     for (const one of others) await other.end(one);
     await late.permit.decision();
     await other.end(late);
-    await Promise.all(other.carriers);
+    await Promise.all(other.holders);
     const ids = [...isolate.admitted, ...other.admitted].toSorted();
     expect(await isolate.rowIds(ids.length)).toEqual(ids);
     expect((await isolate.rows()).map((row) => row["status_code"])).toEqual(Array(5).fill(200));
@@ -271,7 +271,7 @@ describe("an isolate that is gone", () => {
     expect(decision).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
     if (decision.verdict === "granted") expect(decision.grant.queueWaitMs).toBeGreaterThanOrEqual(2_000);
     await isolate.end(waiting);
-    await Promise.all(other.carriers);
+    await Promise.all(other.holders);
     const ids = [...isolate.admitted, ...other.admitted].toSorted();
     expect(await isolate.rowIds(ids.length)).toEqual(ids);
   });
@@ -302,7 +302,7 @@ describe("a Cell that is reset", () => {
       await isolate.load(2);
     }
     for (const one of running) await isolate.end(one);
-    await Promise.all(other.carriers);
+    await Promise.all(other.holders);
     const ids = [...isolate.admitted, ...other.admitted].toSorted();
     expect(await isolate.rowIds(ids.length)).toEqual(ids);
   });

@@ -19,7 +19,7 @@ it("leaves one row of a request that was shipped, forgotten and then taken back 
   const { requestId } = lost.request;
   await isolate.stub.settleOrphan(settlementFor(requestId).row);
   const ledger = LEDGER.getByName("forgotten:0");
-  // The Ledger ships by itself a quarter of a second after the row has come.
+  // The Ledger ships a quarter of a second after the row has come.
   await waitFor(
     async () => {
       await drain(ledger);

@@ -27,7 +27,7 @@ async function stored(requestId: string): Promise<readonly Record<string, unknow
   return rows.map((row) => JSON.parse(row) as Record<string, unknown>).filter((row) => row["request_id"] === requestId);
 }
 
-/** The spans of a request once the store has so many. The Ledger may be shipping by itself when its alarm is run. */
+/** The spans of a request once the store has so many. The Ledger may already be shipping when its alarm is run. */
 async function shipped(
   stub: DurableObjectStub<LedgerObject>,
   requestId: string,

@@ -11,7 +11,7 @@ import type { Budget, Owner } from "./facts.ts";
 import { estimateOf } from "./tokens.ts";
 
 const WARN = 0.8;
-/** Money is counted in nano-USD, each charge by itself. */
+/** Money is counted in nano-USD, each charge separately. */
 const nanoUsd = (calls: number): number => 1e-9 * (1 + calls);
 /** What ended is reported within 10 s; what a dead Cell held is read from the ledger after 35 s and its lease's end. */
 const SETTLED_WITHIN_MS = 90_000;

@@ -61,7 +61,7 @@ const env = stackEnv(folder, {
   GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
 });
 const log = new WorkerLog();
-/** A part that dies by itself may have lost rows; what the launcher says of it stands between the rounds. */
+/** A part that dies without being killed may have lost rows; what the launcher says of it stands between the rounds. */
 const stack = await startStack({
   env,
   log: (_, { part, text }) => {

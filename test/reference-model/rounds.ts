@@ -239,7 +239,7 @@ async function changeCap(dice: Dice, world: ModelWorld, bench: Bench, owner: Own
 
 /**
  * One tenant that fills its cache, hits it again and again, and uses little beside: hits count nowhere. Returns the call that must
- * be served whenever its use is counted anew.
+ * be served whenever its use is counted again.
  */
 export async function cachedRound({ name, dice, bench, world }: Round): Promise<Call> {
   const model = await world.model({ ...randomPrices(dice), cache_enabled: true });

@@ -32,7 +32,7 @@ interface RunOptions {
   readonly say: (line: string) => void;
 }
 
-/** The kinds of rounds, in their order. Counters start anew with the objects' process, so that is killed when they were compared. */
+/** The kinds of rounds, in their order. Counters start again with the objects' process, so that is killed when they were compared. */
 const CALM = ["cached", "mixed", "priced", "capped", "rated", "leavers", "shares"] as const;
 const FAULTS = ["pause", "kill"] as const;
 export const KINDS = [...CALM, ...FAULTS, "objects"] as const;

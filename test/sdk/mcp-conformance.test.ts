@@ -120,7 +120,7 @@ process.exitCode = ok ? 0 : 1;
   });
 
   it.each([
-    // The suite knows no revision before 2025-06-18; the gateway begins with 2025-03-26 and goes on in what the server chose.
+    // The suite knows no revision before 2025-06-18; the gateway begins with 2025-03-26 and continues in what the server chose.
     ["initialize", "mcp-client-initialization | FAILURE | Version mismatch: expected 2025-11-25, got 2025-03-26"],
     ["tools_call", "tool-add-numbers | SUCCESS | "],
   ])("scenario %s", async (scenario, expected) => {

@@ -1,6 +1,6 @@
 /**
  * The official SDKs, unchanged, against an upstream with faults: OpenAI's in Python, TypeScript, Go and Java, and Anthropic's in
- * Python and TypeScript. Each tries again by itself what the gateway passes on as an error that can be tried again.
+ * Python and TypeScript. Each retries what the gateway passes on as an error that can be tried again.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";

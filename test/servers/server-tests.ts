@@ -168,7 +168,7 @@ export function testServer({
         };
         const answer =
           turn % 2 === 0 ? await client.messages.create(request) : await client.messages.stream(request).finalMessage();
-        // A model of random weights calls nothing by itself: the call that it reads is added to what it says.
+        // A model of random weights makes no calls: the call that it reads is added to what it says.
         const called = { type: "tool_use" as const, id: `call_${turn}`, name: "look", input: { at: "here" } };
         const result = { type: "tool_result" as const, tool_use_id: called.id, content: `seen ${turn}` };
         history.push({ role: "assistant", content: [...answer.content, called] }, { role: "user", content: [result] });

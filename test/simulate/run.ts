@@ -42,7 +42,7 @@ export interface ShareRun {
 
 type Step =
   | SchedulerEvent
-  /** A source starts, starts again, or goes on after its first part. */
+  /** A source starts, starts again, or continues after its first part. */
   | { readonly type: "start" | "flood"; readonly plan: TenantPlan }
   | { readonly type: "stop"; readonly plan: TenantPlan };
 
@@ -171,7 +171,7 @@ class Simulation {
     }
   }
 
-  /** A tenant leaves and takes its waiting requests with it; its granted requests go on to their end. */
+  /** A tenant leaves and takes its waiting requests with it; its granted requests continue to their end. */
   #stop(plan: TenantPlan): void {
     this.#away.add(plan);
     for (const [requestId, request] of this.#requests) {

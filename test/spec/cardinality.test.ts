@@ -46,7 +46,7 @@ async function series(): Promise<readonly Series[]> {
 
 const asText = (all: readonly Series[]): readonly string[] => all.map((each) => JSON.stringify(each)).toSorted();
 
-/** Everything that a client can name, made up anew by each call. */
+/** Everything that a client can name, made up again by each call. */
 async function madeUp(minted: Minted, mark: string): Promise<void> {
   const at = (word: string): string => `${word}-${mark}-${randomUUID()}`;
   const { proxyUrl } = fixture.gateway;

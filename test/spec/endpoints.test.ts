@@ -14,7 +14,7 @@ const fixture = useGateway();
 
 type Endpoints = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** A tenant whose model has these endpoints: for each name the fields besides the address; `does` is its behaviour. */
+/** A tenant whose model has these endpoints: for each name the fields other than the address; `does` is its behaviour. */
 async function mint(endpoints: Endpoints, model: Readonly<Record<string, unknown>> = {}) {
   const minted = await fixture.gateway.mint("", "plain", model);
   const ids: Record<string, string> = {};

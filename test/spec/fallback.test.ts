@@ -1,4 +1,4 @@
-/** A request goes on to another model when its own cannot serve it (docs/rules/models.md#fallback-models). */
+/** A request continues to another model when its own cannot serve it (docs/rules/models.md#fallback-models). */
 import { describe, expect, it } from "vitest";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import type { Model } from "../../shared/schema/model.ts";
@@ -221,7 +221,7 @@ describe("the first error stands", () => {
   it.each([
     ["the fallback is disabled", {}, { enabled: false }],
     ["fallback_on is empty", { fallback_on: [] }, {}],
-    ["it is none that the model falls back on", { fallback_on: ["context_length"] }, {}],
+    ["the model does not fall back on it", { fallback_on: ["context_length"] }, {}],
   ])("when %s", { tags: ["check"] }, async (_, first, second) => {
     await expectFirstError(await scene(first, second));
   });
@@ -270,7 +270,7 @@ describe("a request that is too long for its model", () => {
   it.each([
     ["by OpenAI's code", TOO_LONG],
     ["in words", { message: "This model's maximum context length is 10 tokens.", type: "BadRequestError", code: 400 }],
-  ])("goes on to the fallback when the model falls back on it (%s)", async (_, answer) => {
+  ])("continues to the fallback when the model falls back on it (%s)", async (_, answer) => {
     const { minted, second } = await tooLong(["context_length"], answer);
     const response = await fixture.gateway.chat(minted);
     await response.text();
@@ -302,7 +302,7 @@ describe("a request that is too long for its model", () => {
   });
 });
 
-it("`auto` goes on to its next candidate", async () => {
+it("`auto` continues to its next candidate", async () => {
   const { minted, second } = await scene({ fallback_on: [] });
   const ask = async (models: readonly string[]) => {
     await changeTenant(minted, { allowed_models: models });

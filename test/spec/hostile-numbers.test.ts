@@ -326,7 +326,7 @@ describe("an extreme price of an earlier version", () => {
     ["/v1/chat/completions", '"messages":[],"max_tokens":2147483647'],
     ["/v1/images/generations", '"prompt":"p","n":1000'],
     ["/v1/audio/speech", '"input":"x"'],
-  ])("ends in a cost that budgets can count, and the data plane goes on: %s", async (path, more) => {
+  ])("ends in a cost that budgets can count, and the data plane continues: %s", async (path, more) => {
     const price = { input_cost_per_token: 1e308, output_cost_per_token: 1e300, cost_per_image: 1e308 };
     const minted = await mintAt(fixture.gateway, upstream, {});
     await storePrices(fixture.gateway, minted.model.id, { ...price, cost_per_character: 1e308 });

@@ -194,7 +194,7 @@ describe("an endpoint", () => {
     expect({ first: first.asked.length, second: second.asked.length }).toEqual({ first: 6, second: 0 });
   });
 
-  it("is left alone until the date that it names, and not for a date that is none", async () => {
+  it("is skipped until the date that it names, and not for an invalid date", async () => {
     for (const [date, least] of [
       [() => new Date(Date.now() + 2_000).toUTCString(), 900],
       [() => "Fri, 31 Dec 99999 23:59:59 GMT", 0],

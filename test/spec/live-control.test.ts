@@ -79,7 +79,7 @@ async function comes(minted: Minted, count: number, load: Load): Promise<readonl
   return came;
 }
 
-/** Checks that every stream of a tenant goes on. */
+/** Checks that every stream of a tenant continues. */
 async function goesOn(minted: Minted): Promise<void> {
   const seen = upstream.seen(minted.mark);
   const before = seen.map((request) => request.chunksWritten);

@@ -29,7 +29,7 @@ async function load(key: string, ...args: readonly string[]): Promise<Ended> {
   );
 }
 
-it("sends as many requests as it says, each of which has its row, and draws them", async () => {
+it("sends as many requests as it says, each with its row, and draws them", async () => {
   const minted = await fixture.gateway.mint(fixture.upstream.url, "plain");
   const folder = mkdtempSync(join(tmpdir(), "gateway-load-"));
   const svg = join(folder, "load.svg");

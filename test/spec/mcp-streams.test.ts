@@ -36,7 +36,7 @@ describe("an event stream", () => {
 });
 
 describe("a client that leaves", () => {
-  /** Opens a stream, reads its first message, leaves, and lets the server go on. */
+  /** Opens a stream, reads its first message, leaves, and lets the server continue. */
   async function leave(minted: McpMinted, method: string, first: string | null): Promise<SeenMcpCall> {
     const client = new AbortController();
     const answered = mcp.call(minted, `/${minted.mark}`, { method, signal: client.signal });

@@ -35,7 +35,7 @@ const END = namedEvents(
   { type: "message_stop" },
 );
 
-/** Begins a stream of events, and lets `then` go on. */
+/** Begins a stream of events, and lets `then` continue. */
 const streaming = (then: (response: ServerResponse) => unknown) => (response: ServerResponse) => {
   response.writeHead(200, { "content-type": "text/event-stream" }).write(BEGIN);
   then(response);

@@ -306,7 +306,7 @@ describe("budgets", () => {
     ]);
   });
 
-  it("end the session when the upstream answers by itself what they do not cover", async () => {
+  it("end the session when the upstream answers unasked what they do not cover", async () => {
     const minted = await mint("vad,usage=600/600");
     await capped(minted, 1_000);
     const client = await open(minted);

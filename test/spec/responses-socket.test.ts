@@ -73,7 +73,7 @@ describe("a connection", () => {
     expect(await client.end()).toEqual({ code: 1000, reason: "bye" });
   });
 
-  it("continues a response that its upstream does not store, and one of which nothing was made", async () => {
+  it("continues a response that its upstream does not store, and one without output", async () => {
     const minted = await mintChat();
     const client = await open(minted);
     client.send(ask(minted, "warm", { generate: false, store: false }));
@@ -167,7 +167,7 @@ describe("a connection", () => {
     client.socket.close();
   });
 
-  it("goes on after a request that is refused", async () => {
+  it("continues after a request that is refused", async () => {
     const minted = await mintChat();
     const client = await open(minted);
     client.socket.send("no event");

@@ -1,6 +1,6 @@
 /**
  * Requests that run when their key or tenant is revoked end within seconds, with the refusal that the next request gets
- * (docs/rules/keys.md#running-requests); those of others go on.
+ * (docs/rules/keys.md#running-requests); those of others continue.
  */
 import { describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
@@ -166,7 +166,7 @@ it("a change that refuses nothing ends nothing, and a later one does", async () 
   const stream = await streaming(minted);
   await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { weight: 7 });
   await fixture.gateway.must("PATCH", `/keys/${minted.key.id}`, { name: "renamed" });
-  // a later stream that was revoked has ended: whoever asked for that has seen these changes too
+  // a later stream that was revoked has ended: the check that asked for that has seen these changes too
   const later = await fixture.gateway.mint(fixture.upstream.url, ENDLESS);
   const first = await streaming(later);
   await DISABLED.revoke(later);
@@ -193,7 +193,7 @@ describe("an MCP stream", () => {
   it.each([
     ["of today's transport", "data: 1\n\n"],
     ["of the older transport", ENDPOINT],
-  ])("%s ends in order when its key is disabled, and another goes on", async (_what, first) => {
+  ])("%s ends in order when its key is disabled, and another continues", async (_what, first) => {
     const minted = await mcp.mint("events");
     const other = await mcp.mint("events");
     const stream = await listening(minted, `/${minted.mark}`, first);

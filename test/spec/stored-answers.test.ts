@@ -29,7 +29,7 @@ async function stranger(): Promise<Pick<Minted, "tenant" | "secret">> {
   return { tenant, secret };
 }
 
-/** `body`: what is sent, or fields besides the model. */
+/** `body`: what is sent, or fields other than the model. */
 async function call(
   caller: Minted,
   path: string,

@@ -40,7 +40,7 @@ interface Result {
   readonly headers: Headers;
 }
 
-/** The modes of which every case has been met. */
+/** The modes whose cases have all been met. */
 const met: Mode[] = [];
 const results = new Map<string, Result>();
 /** By request id. */

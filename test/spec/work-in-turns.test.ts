@@ -1,5 +1,5 @@
 /**
- * While the Worker works on a hostile answer to one tenant, the stream of another one goes on
+ * While the Worker works on a hostile answer to one tenant, the stream of another one continues
  * (docs/rules/request-bodies.md#work). The stream's upstream writes an event when the client has the one before, so that
  * events are counted, not time: work in one piece lets only those pass that are on their way when it begins.
  *
@@ -123,7 +123,7 @@ async function eventsDuring({ policy, model, request, answer }: Work): Promise<n
 }
 
 describe("another tenant's stream", () => {
-  it.each(Object.entries(WORKS))("goes on while %s", async (_, work) => {
+  it.each(Object.entries(WORKS))("continues while %s", async (_, work) => {
     const events = await eventsDuring(work);
     expect({ events, hasGoneOn: events >= EVENTS_MIN }).toEqual({ events, hasGoneOn: true });
   });

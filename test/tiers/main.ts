@@ -2,7 +2,7 @@
  * Runs the tests of a tier: `npm test`, `npm run check` (which is `.ci/run`) or `npm run test:release`. `npm test -- PATH...` runs
  * only the files whose path contains PATH, whatever their tags. `npm run test:area -- NAME [arguments of its tool]` runs one area.
  * A step that shares its phase with others prints its output when it ends. The last lines list the time of each step and of the
- * slowest files. After a failed step, running steps finish and no further step starts; the release tier goes on, so that one night
+ * slowest files. After a failed step, running steps finish and no further step starts; the release tier continues, so that one night
  * shows every failure. The exit code is 1 when a step failed, and 2 when the tier or area is unknown or a program is missing.
  */
 
@@ -62,7 +62,7 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
   return await run(phases, name === "release");
 }
 
-/** The first step of an area takes the arguments, of which its tool knows what they mean. */
+/** The first step of an area takes the arguments: its tool knows them. */
 async function area([name = "", ...args]: readonly string[]): Promise<number> {
   const [first, ...rest] = AREAS[name] ?? [];
   if (first === undefined) return misused(`there is no area "${name}": ${Object.keys(AREAS).join(", ")}`);

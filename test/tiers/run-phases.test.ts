@@ -47,7 +47,7 @@ describe("the steps of a tier", () => {
     expect(outcomes).toEqual({ fails: "FAILED", beside: "passed" });
   });
 
-  it("all run when the tier goes on after a failure", async () => {
+  it("all run when the tier continues after a failure", async () => {
     const { folder, step } = scripts();
     const phases = [[[step("fails", "process.exit(3)"), step("after", "")]], [[step("later", "")]]];
     const results = await runPhases(phases, folder, {}, true);
@@ -58,7 +58,7 @@ describe("the steps of a tier", () => {
     ]);
   });
 
-  it("go on after a step that this machine cannot run", async () => {
+  it("continue after a step that this machine cannot run", async () => {
     const { folder, step } = scripts();
     const lane = [step("impossible", "process.exit(77)"), step("after", "")];
     const results = await runPhases([[lane]], folder, {});

@@ -1,6 +1,6 @@
 /**
  * Runs phases of steps. The lanes of a phase run at the same time; the steps of a lane run one after another. After a step fails,
- * running steps finish and no further step starts, unless the run shall go on. A signal stops all running steps.
+ * running steps finish and no further step starts, unless the run shall continue. A signal stops all running steps.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ function outcomeOf(code: number | null): StepResult["outcome"] {
   return code === SKIPPED ? "skipped" : "FAILED";
 }
 
-/** The results of all steps that started. `folder` is for their output while they run; `env` is what they get besides. */
+/** The results of all steps that started. `folder` is for their output while they run; `env` is what they get in addition. */
 export async function runPhases(
   phases: readonly Phase[],
   folder: string,

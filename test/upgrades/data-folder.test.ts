@@ -1,6 +1,6 @@
 /**
- * Data folders of released versions (docs/recover.md#upgrade-one-machine): today's version goes on where the old one stopped, and the
- * old Worker goes on after today's.
+ * Data folders of released versions (docs/recover.md#upgrade-one-machine): today's version continues where the old one stopped, and the
+ * old Worker continues after today's.
  */
 import { globSync } from "node:fs";
 import { basename, join } from "node:path";

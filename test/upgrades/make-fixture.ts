@@ -36,7 +36,7 @@ try {
   writeFileSync(join(folder, WORKER_FILE), (await bundleWorker(true)).code);
   const target = join(ROOT, dataFolderFixture(version));
   const files = [CONTENTS_FILE, WORKER_FILE, DATA_FOLDER];
-  // the Worker as the launcher had bundled it is made anew by each start
+  // the Worker as the launcher had bundled it is made again by each start
   const options = ["--owner=0", "--group=0", `--exclude=${DATA_FOLDER}/worker`, "-C", folder];
   const tar = execFileSync("tar", ["-c", ...options, ...files], { maxBuffer: ARCHIVE_MAX_BYTES });
   const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN } = constants;

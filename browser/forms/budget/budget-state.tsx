@@ -34,7 +34,7 @@ export function useBudgetUsage(of: "tenant" | "key", id: string) {
   return of === "tenant" ? tenant : key;
 }
 
-/** Used, reserved and left of each cap, and when the budget begins anew by the tenant's clock. */
+/** Used, reserved and left of each cap, and when the budget resets by the tenant's clock. */
 export function BudgetState({
   usage,
   zone,

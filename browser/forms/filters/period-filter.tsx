@@ -16,7 +16,7 @@ type Moving = Exclude<Period["kind"], "custom">;
 
 interface PeriodFilterProps {
   readonly period: Period;
-  /** The moving periods that are offered besides own days. */
+  /** The moving periods that are offered in addition to own days. */
   readonly kinds: readonly Moving[];
   /** As it stands in an address. */
   readonly onPeriod: (period: string) => void;

@@ -19,7 +19,7 @@ export interface ListColumn<T> extends Omit<Column<T>, "isSortable"> {
   readonly isExtra?: boolean;
   /** Hidden as well while `sortBy` has nothing (0, an empty text, null) for every row. */
   readonly isOftenEmpty?: boolean;
-  /** By what rows are put in the order of this column; absent: there is no such order. Rows are put in order anew when it is another function. */
+  /** By what rows are put in the order of this column; absent: there is no such order. Rows are put in order again when it is another function. */
   readonly sortBy?: (row: T) => SortValue;
   /** What stands in a file of the rows as they are shown; absent: what the column is ordered by. */
   readonly csv?: (row: T) => SortValue;

@@ -21,7 +21,7 @@ export interface FieldSpec {
     | "lines"
     /** A point in time, typed by the clock of a zone. */
     | "instant"
-    /** What is never shown: it is given anew, removed, or stays. */
+    /** What is never shown: it is replaced, removed, or stays. */
     | "secret"
     /** Anything, by a control of its own. */
     | "value";

@@ -19,7 +19,7 @@ export function rowCostUsd({
 }
 
 /**
- * The cost of a sum of which only this is read, USD; null: it is 0 beside tokens, which had no price or came from the cache.
+ * The cost of a sum that was read without its other fields, USD; null: it is 0 beside tokens, which had no price or came from the cache.
  * Undefined: not known.
  */
 export function sumCostUsd(

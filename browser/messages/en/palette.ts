@@ -1,4 +1,4 @@
-/** What the search finds besides pages: what people want to do, in the words that they type. */
+/** What the search finds other than pages: what people want to do, in the words that they type. */
 export const paletteTexts = {
   note: "Action",
   budgets: "Budgets: what is left, and when they run out",

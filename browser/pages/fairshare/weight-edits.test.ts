@@ -30,7 +30,7 @@ describe("a typed weight", () => {
     expect(weightOf(text)).toBe(weight);
   });
 
-  it("is a change until it is what is in force", () => {
+  it("is a change until it equals the current weight", () => {
     const once = typed([GROUP, "300"], [TENANT, "x"]);
     expect(weightChanges(once, [GROUP, TENANT])).toEqual([{ ...GROUP, newWeight: 300, base: 100 }]);
     expect([...withTyped(once, GROUP, "100").keys()]).toEqual(["tenant/t1"]);
@@ -38,7 +38,7 @@ describe("a typed weight", () => {
     expect(weightChanges(once, [])).toEqual([]);
   });
 
-  it("keeps the weight that it replaces until the person has seen another one", () => {
+  it("keeps its base weight until a newer one is acknowledged", () => {
     const changed = { ...GROUP, weight: 200 };
     const once = withTyped(typed([GROUP, "30"]), changed, "300");
     const changes = weightChanges(once, [changed]);
@@ -48,7 +48,7 @@ describe("a typed weight", () => {
     ]);
   });
 
-  it("of a group and of a tenant of the same name are two", () => {
+  it("of a group is separate from that of a tenant of the same name", () => {
     const same = { ...TENANT, id: GROUP.id };
     const edits = editsOf(weightChanges(typed([GROUP, "7"], [same, "8"]), [GROUP, same]));
     expect({ groupWeights: [...edits.groupWeights], tenantWeights: [...edits.tenantWeights] }).toEqual({

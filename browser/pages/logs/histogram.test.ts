@@ -45,13 +45,13 @@ describe("the bars", () => {
     );
   });
 
-  it("have the parts of their requests, and never less than none", () => {
+  it("split requests by outcome, never below 0", () => {
     const [bar, broken] = barsOf(counted(0, WIDTH, [bucket(0, 10, 2, 3, 1), bucket(WIDTH, 1, 1, 1, 0)]));
     expect(bar).toMatchObject({ served: 4, refused: 2, failed: 3, left: 1 });
     expect(broken).toMatchObject({ served: 0 });
   });
 
-  it("are few, whatever an answer says", () => {
+  it("are at most 200", () => {
     expect(barsOf(counted(0, 1e15)).length).toBeLessThanOrEqual(200);
     expect(barsOf({ ...counted(0, 10), bucket_ms: 0 })).toEqual([]);
   });
@@ -60,7 +60,7 @@ describe("the bars", () => {
 describe("a choice", () => {
   const bars = barsOf(counted(0, 9 * WIDTH));
 
-  it("is a window with both ends in it, in whichever direction it was made", () => {
+  it("includes both ends, in either direction", () => {
     const window = { from_ms: 2 * WIDTH, to_ms: 5 * WIDTH - 1 };
     expect({
       forwards: windowOfBars(bars, { anchor: 2, at: 4 }),

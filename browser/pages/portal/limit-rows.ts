@@ -11,7 +11,7 @@ const text = texts("portal", portalTexts);
 const fieldText = texts("fields", fieldTexts);
 
 type Rates = Pick<Records["Tenant"], RateField>;
-type Terms = Rates &
+type TenantLimits = Rates &
   Pick<
     Records["Tenant"],
     "max_in_flight" | "end_user_budget_tokens" | "end_user_budget_cost_usd" | "end_user_budget_period"
@@ -22,17 +22,20 @@ export interface LimitRow {
   readonly id: string;
   readonly name: string;
   readonly allowed: string;
-  /** What of it can still be used. */
+  /** What is left, or where to see that. */
   readonly left: string;
   /** When it resets, or what happens to requests beyond it. */
   readonly resets: string;
-  /** What it holds now, where that is known. */
+  /** The current use, if known. */
   readonly now?: string;
 }
 
-/** All limits of a tenant, also those that are not set. `usage`, `load`: null while it is not known. */
+/**
+ * One row per limit. A limit that is not set says so, except budgets of end users, which are left out. `usage` and `load` are null
+ * until they are loaded.
+ */
 export function limitRows(
-  tenant: Terms,
+  tenant: TenantLimits,
   usage: Records["BudgetUsage"] | null,
   load: Records["TenantLoad"] | null,
   zone: string,
@@ -54,7 +57,11 @@ export function limitRows(
     cap === null
       ? { ...named(id), allowed: none, left: "", resets: "" }
       : { ...named(id), allowed: format(cap), left: format(left), resets };
-  const ofUser = (id: "userTokens" | "userUsd", cap: number | null, format: (amount: number) => string): LimitRow[] =>
+  const endUserRow = (
+    id: "userTokens" | "userUsd",
+    cap: number | null,
+    format: (amount: number) => string,
+  ): LimitRow[] =>
     cap === null
       ? []
       : [
@@ -74,8 +81,8 @@ export function limitRows(
   return [
     budget("tokens", usage?.budget_tokens, usage?.remaining_tokens, formatCount),
     budget("usd", usage?.budget_cost_usd, usage?.remaining_cost_usd, formatUsd),
-    ...ofUser("userTokens", tenant.end_user_budget_tokens, formatCount),
-    ...ofUser("userUsd", tenant.end_user_budget_cost_usd, formatUsd),
+    ...endUserRow("userTokens", tenant.end_user_budget_tokens, formatCount),
+    ...endUserRow("userUsd", tenant.end_user_budget_cost_usd, formatUsd),
     ...RATE_FIELD_NAMES.map(rate),
     {
       ...named("concurrency"),
@@ -86,13 +93,13 @@ export function limitRows(
             left: formatCount(load?.slots_left),
             resets: `${text("leftAsTheyEnd")}. ${text("queued")}`,
           }),
-      ...(load === null ? {} : { now: nowOf(load) }),
+      ...(load === null ? {} : { now: currentLoad(load) }),
     },
   ];
 }
 
 /** What runs and waits, in words. */
-function nowOf({ in_flight: running, queued, oldest_wait_ms: waitMs }: Records["TenantLoad"]): string {
+function currentLoad({ in_flight: running, queued, oldest_wait_ms: waitMs }: Records["TenantLoad"]): string {
   const counts = text("runningNow", { running, queued });
   return waitMs === null ? counts : `${counts}, ${text("longestWait", { duration: formatMs(waitMs) })}`;
 }

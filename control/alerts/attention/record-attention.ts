@@ -156,7 +156,7 @@ async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly Atte
   );
 }
 
-/** One entry for all: whoever has an account at a public provider could otherwise fill the list. */
+/** One entry for all: anybody with an account at a public provider could otherwise fill the list. */
 async function pendingUsers({ db }: VerbContext): Promise<readonly AttentionItem[]> {
   const [pending] = await db
     .select({ people: count(), first: min(users.created_at) })

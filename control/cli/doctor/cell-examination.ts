@@ -32,7 +32,7 @@ const liveAnswer = z.object({
 });
 type Live = z.infer<typeof liveAnswer>;
 const modelsAnswer = z.array(z.object({ model_name: z.string(), max_in_flight: count.nullish() }));
-/** Pages of 1,000 models that are read: a list that goes on for ever is not the gateway's. */
+/** Pages of 1,000 models that are read: a list without end is not the gateway's. */
 const PAGES_MAX = 100;
 
 const LOWERED =

@@ -11,7 +11,7 @@ import { codeOf, unreachable } from "./unreachable.ts";
 export const DATABASE = "database";
 const { ok, skipped, warning, failure } = findingsOf(DATABASE);
 
-/** The oldest release of which its makers still mend faults. */
+/** The oldest release that its makers still fix. */
 const OLDEST_MAJOR = 14;
 const OUTBOX_WARN_SECS = 60;
 const OUTBOX_FAIL_SECS = 300;

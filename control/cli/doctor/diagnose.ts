@@ -23,13 +23,13 @@ import { type TlsEndpoint, tlsEndpointOf } from "./tls-endpoint.ts";
 export interface Installation {
   readonly env: DoctorEnv;
   readonly adminUrl: string;
-  /** Null: there is none. */
+  /** Null if there is none. */
   readonly adminToken: string | null;
   /** Null: it is where the variables say, else beside the admin listener. */
   readonly metricsUrl: string | null;
-  /** Addresses of the data plane besides those of the variables. */
+  /** Addresses of the data plane in addition to those of the variables. */
   readonly edgeUrls: readonly string[];
-  /** TLS endpoints besides those of the addresses. */
+  /** TLS endpoints in addition to those of the addresses. */
   readonly tlsEndpoints: readonly TlsEndpoint[];
   /** Null: nobody said where backups are. */
   readonly backups: { readonly folder: string; readonly maxAgeHours: number } | null;

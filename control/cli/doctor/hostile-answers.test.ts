@@ -56,7 +56,7 @@ const json =
   (_, response) =>
     void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
 
-/** An answer for each path of the Management API and of metrics that the doctor asks, so that it goes on to the next. */
+/** An answer for each path of the Management API and of metrics that the doctor asks, so that it continues to the next. */
 const asGateway =
   (more: Readonly<Record<string, unknown>>): Answer =>
   (request, response) => {

@@ -47,7 +47,7 @@ const ALSO_SEEN: Readonly<Record<string, (name: string) => Links>> = {
 
 interface ManagementAccess {
   readonly url: string;
-  /** Null: there is none. */
+  /** Null if there is none. */
   readonly token: string | null;
   /** Where the tables of what to do are. */
   readonly runbooks: string;
@@ -82,7 +82,7 @@ function added(examined: Examined, findings: readonly LinkedFinding[]): Examined
   return { ...examined, findings: [...examined.findings, ...findings] };
 }
 
-/** The first answer; `client` is null when there is none to go on with. */
+/** The first answer; `client` is null when there is none to continue with. */
 async function versionOf(
   client: GatewayClient,
   signal: AbortSignal,

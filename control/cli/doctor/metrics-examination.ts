@@ -63,7 +63,7 @@ export function metricsExamination({ url, isGiven }: MetricsAccess): Examination
   };
 }
 
-/** A number that a listener tells; 0 for what is none. */
+/** The metric's value, or 0 if it is absent. */
 const number = (value: number | undefined): number => (value === undefined || Number.isNaN(value) ? 0 : value);
 
 /** What a scrape says. Pure. */

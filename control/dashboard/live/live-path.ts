@@ -9,7 +9,7 @@ export interface MatchedRoute {
   readonly values: readonly string[];
 }
 
-/** The route for a method and the path below /api/live as it stands in the address; null: there is none. */
+/** The route for a method and the path below /api/live as it stands in the address; null if there is none. */
 export type RouteFinder = (method: string, path: string) => MatchedRoute | null;
 
 /**

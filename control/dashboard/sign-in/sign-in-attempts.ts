@@ -1,7 +1,7 @@
 /**
  * How often the password may be guessed (docs/rules/console.md#break-glass): after five failures within 15 minutes a guesser (a
  * browser, a user of this machine, an address) may try once in 30 seconds; after five of all together, every guesser that has
- * failed. Nobody is kept out for longer: otherwise whoever knows the way to the console could keep its admin out.
+ * failed. Nobody is kept out for longer: otherwise anybody who can reach the console could lock its admin out.
  */
 import ipaddr from "ipaddr.js";
 import { LRUCache } from "lru-cache";
@@ -58,7 +58,7 @@ export class SignInAttempts {
   }
 }
 
-/** Whoever has one address of IPv6 has all 2^64 of its network, and whoever is on this machine has all of 127.0.0.0/8. */
+/** Somebody with one address of IPv6 has all 2^64 of its network, and users of this machine have all of 127.0.0.0/8. */
 function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   if (isLoopbackAddress(address)) return "loopback";

@@ -1,5 +1,5 @@
 /**
- * What every write stores besides the change: audit entries, outbox rows, idempotent answers
+ * What every write stores in addition to the change: audit entries, outbox rows, idempotent answers
  * (docs/rules/storage-layouts.md#relational-tables).
  */
 import { bigint, bigserial, customType, integer, jsonb, pgTable, primaryKey, text } from "drizzle-orm/pg-core";

@@ -35,7 +35,7 @@ export interface Bucket {
     signal: AbortSignal,
   ): Promise<{ readonly objects: readonly BucketObject[]; readonly token: string | null }>;
   store(name: string, content: Uint8Array, type: string, signal: AbortSignal): Promise<void>;
-  /** Null: there is none. */
+  /** Null if there is none. */
   read(name: string, signal: AbortSignal): Promise<Uint8Array | null>;
   /** A name that does not exist is not an error. */
   remove(name: string, signal: AbortSignal): Promise<void>;

@@ -143,7 +143,7 @@ async function discard(response: Response): Promise<void> {
 }
 
 /**
- * The reply with this id, in a JSON body or in an event stream, of which no more is read than that; null: there is none.
+ * The reply with this id, in a JSON body or in an event stream, which is read no further; null if there is none.
  * `answer` gets what the server's own requests are answered with.
  */
 async function firstReply(response: Response, id: number, answer: (text: string) => void): Promise<RpcReply | null> {

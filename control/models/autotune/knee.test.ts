@@ -34,15 +34,15 @@ it("doubles up to the maximum, which is always the last step", () => {
 
 describe("a probe", () => {
   it.each<[string, readonly LoadStep[], string | null, number]>([
-    ["goes on while it pays", [step(1, 10), step(2, 20)], null, 2],
+    ["continues while it pays", [step(1, 10), step(2, 20)], null, 2],
     ["ends with the ladder", [step(1, 10), step(2, 20), step(4, 40), step(8, 80)], "max_concurrency", 8],
     ["ends where a doubling brings less than 7 %", [step(1, 10), step(2, 20), step(4, 21.3)], "plateau", 2],
     ["ends where a run brings less", [step(1, 10), step(2, 20), step(4, 30, { lowestRps: 21.3 })], "plateau", 2],
-    ["goes on at more", [step(1, 10), step(2, 20), step(4, 21.5)], null, 4],
+    ["continues at more", [step(1, 10), step(2, 20), step(4, 21.5)], null, 4],
     ["ends where p99 passes the target", [step(1, 10), step(2, 20, { p99Ms: 100.1 })], "slo_breach", 1],
-    ["goes on at the target", [step(1, 10), step(2, 20, { p99Ms: 100 })], null, 2],
+    ["continues at the target", [step(1, 10), step(2, 20, { p99Ms: 100 })], null, 2],
     ["ends where more than a tenth fails", [step(1, 10), step(2, 20, { errors: 11 })], "slo_breach", 1],
-    ["goes on at a tenth", [step(1, 10), step(2, 20, { errors: 10 })], null, 2],
+    ["continues at a tenth", [step(1, 10), step(2, 20, { errors: 10 })], null, 2],
     ["recommends 1 when nothing holds the target", [step(1, 10, { p99Ms: 500 })], "slo_breach", 1],
     ["says when nothing was answered", [step(1, 0, { p99Ms: null, errors: 100 })], "no_data", 1],
     ["says a breach when nothing is answered any more", [step(1, 10), step(2, 0, { errors: 100 })], "slo_breach", 1],

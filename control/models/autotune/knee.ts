@@ -24,7 +24,7 @@ export function ladderOf(max: number): readonly number[] {
   return [...steps, max];
 }
 
-/** Why the probe ends after these steps, all of which are complete; null: the next step of the ladder is to be tried. */
+/** Why the probe ends after these complete steps; null: the next step of the ladder is to be tried. */
 export function reasonToStop(
   steps: readonly LoadStep[],
   targetP99Ms: number,

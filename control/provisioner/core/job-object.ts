@@ -43,7 +43,7 @@ export function submissionOf(
     tasks: spec.nodes,
     current_working_directory: "/tmp",
     environment: [`PATH=${PATH}`, `GATEWAY_PORT_BASE=${row.portBase}`, `GATEWAY_PORT_SPAN=${place.portSpan}`],
-    // a job that the scheduler starts again by itself would run beside its replacement
+    // a job that the scheduler restarts would run beside its replacement
     requeue: false,
     tres_per_node: gresOf(spec.gres),
     time_limit: numberOf(spec.time_limit),

@@ -1,6 +1,6 @@
 /**
  * A job of the batch scheduler, as the provisioner's plan sees it: read from one entry of the scheduler's list of jobs,
- * every field of which may be anything (docs/rules/provisioner.md#job-states).
+ * whose fields may be anything (docs/rules/provisioner.md#job-states).
  */
 import { oneLine } from "../../../shared/text/printable.ts";
 

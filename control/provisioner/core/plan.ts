@@ -41,7 +41,7 @@ export function planTick(snapshot: Snapshot): Plan {
   };
 }
 
-/** What becomes of one model's rows, after each row by itself: restart, surplus, missing ones. */
+/** What becomes of one model's rows, after each row alone: restart, surplus, missing ones. */
 function planModel(
   spec: Spec | undefined,
   rows: readonly ReplicaPlan[],

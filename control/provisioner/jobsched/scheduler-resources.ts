@@ -16,7 +16,7 @@ import { type SchedulerAccess, schedulerHeaders } from "./scheduler-ping.ts";
 
 const TIMEOUT_MS = 10_000;
 const KEPT_MS = 60_000;
-/** Some 10,000 nodes, of which Slurm says 3 KB each. */
+/** Some 10,000 nodes, at 3 KB each. */
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 
 const text = z.string().catch("");
@@ -80,7 +80,7 @@ export class SchedulerOffers {
     const answer = ask({ url, api_version, user, token: secret });
     const asked = { of, atMs: nowMs, answer };
     this.#kept = asked;
-    // a failure is not kept: whoever asks next tries again
+    // a failure is not kept: the next read tries again
     answer.catch(() => {
       if (this.#kept === asked) this.#kept = null;
     });

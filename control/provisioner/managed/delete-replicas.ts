@@ -32,7 +32,7 @@ export async function deleteReplica(ctx: VerbContext, id: string): Promise<Writt
   });
 }
 
-/** How many lost replicas were removed; with them the count of failures begins anew. Throws 404. */
+/** How many lost replicas were removed; with them the count of failures starts again. Throws 404. */
 export async function clearLostReplicas(
   ctx: VerbContext,
   model: string,

@@ -126,7 +126,7 @@ describe("the spec of a managed model", () => {
     expect((await auditOf(made.id))[0]?.detail["changed"]).toMatchObject({ target_replicas: [5, 2] });
   });
 
-  it("is refused by a PATCH where it would be none, and there is none to change", async () => {
+  it("is refused by a PATCH that would leave none, or finds none", async () => {
     const { id } = await managed();
     const { details } = await refused("PATCH", `/models/${id}/managed`, { launch_command: null });
     expect(details?.map(({ path }) => path)).toEqual(["launch_command"]);

@@ -12,7 +12,7 @@ const TABLES = ["usage_raw", "spans"] as const;
 
 /** Drops what is older than `days`; returns how many days of rows and spans were dropped. Throws 503. */
 export async function dropExpired(store: AnalyticsStore, days: number, nowMs: number): Promise<number> {
-  // Whoever may have passed it: no mistaken number may delete the ledger.
+  // Checked here for every caller: no mistaken number may delete the ledger.
   if (!Number.isInteger(days) || days < 1) throw new RangeError(`${days} is no number of days to keep rows`);
   await addOutcomes(store, nowMs);
   const oldestDay = new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10);

@@ -10,7 +10,7 @@ export const columnSchema = z.object({ table: z.string(), name: z.string(), type
 export interface ColumnDrift {
   /** The column and what is wrong with it, in words. */
   readonly detail: string;
-  /** What mends it, for whoever may change the tables. */
+  /** The fix, for somebody who may change the tables. */
   readonly statement: string;
 }
 

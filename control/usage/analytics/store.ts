@@ -118,7 +118,7 @@ export class AnalyticsStore {
     return this.#connection.quartersFromMs ?? 0;
   }
 
-  /** What the store says of a table; null: there is none. */
+  /** What the store says of a table; null if there is none. */
   async #table(table: string, signal: AbortSignal): Promise<TableText | null> {
     const [row] = await this.#select<TableText>(
       "SELECT comment, as_select FROM system.tables WHERE database = {db:String} AND name = {table:String}",
@@ -141,7 +141,7 @@ export class AnalyticsStore {
       format: "JSONEachRow",
       abort_signal: signal,
       clickhouse_settings: {
-        // A read that was left must not go on. ClickHouse cancels only what it knows as a read.
+        // A read that was left must not continue. ClickHouse cancels only what it knows as a read.
         cancel_http_readonly_queries_on_client_close: 1,
         readonly: "2",
         max_execution_time: Math.ceil(withinMs / 1000),

@@ -34,7 +34,7 @@ const costs = async (query: Query, nowMs: number) =>
   await readCosts(ledger.store, costsQuerySchema.parse(query), nowMs);
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
-/** What rows are counted as, besides requests. */
+/** What rows are counted as, other than requests. */
 const OUTCOMES = {
   success_requests: ({ status_code }: UsageRow) => status_code < 400,
   error_requests: ({ status_code }: UsageRow) => status_code >= 400,

@@ -176,7 +176,7 @@ describe("the remote Cell", () => {
     ]);
   });
 
-  it("opens a session by one call: its carrier decides what follows a failure", async () => {
+  it("opens a session by one call: its holder decides what follows a failure", async () => {
     const { admission, calls, events, raised } = admissionOf({ retryable: true });
     await expect(admission.openSession(MEMBER, NOTHING)).rejects.toMatchObject({ retryable: true });
     await admission.openSession(MEMBER, NOTHING);

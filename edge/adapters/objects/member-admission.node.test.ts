@@ -1,10 +1,10 @@
 /**
- * One isolate with a Cell that the test plays: which request carries, and what happens to requests when contexts of requests,
+ * One isolate with a Cell that the test plays: which request holds the session, and what happens to requests when contexts of requests,
  * sessions or the Cell are lost.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
-import { GRANTED, pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
+import { GRANTED, pass } from "../../../test/harness/edge/cell/holder-stage.ts";
 import {
   end,
   hitOf,
@@ -63,7 +63,7 @@ describe("requests of an isolate", () => {
   });
 
   it("are departed when their code gives no sign for five looks, and not before", async () => {
-    await isolate.admitted("carries");
+    await isolate.admitted("holds");
     await isolate.admitted("gone");
     isolate.cutOff("gone");
     await pass(4_900);
@@ -72,6 +72,16 @@ describe("requests of an isolate", () => {
     expect(isolate.said.slice(3)).toEqual(["departure gone"]);
     await pass(60_000);
     expect(isolate.said.slice(4)).toEqual([]);
+  });
+
+  it("are departed within 6 s of their last sign when the holder's request ended before", async () => {
+    const holds = await isolate.admitted("holds");
+    await isolate.admitted("gone");
+    void isolate.as("holds", async () => await holds.settle(end("holds")));
+    await pass(3_900);
+    isolate.cutOff("gone");
+    await pass(5_100);
+    expect(isolate.said.slice(3)).toEqual(["row holds", "departure gone", "close"]);
   });
 
   it("give signs by one timer, however often they ask", async () => {
@@ -85,22 +95,22 @@ describe("requests of an isolate", () => {
     void isolate.admit("one", { again: true });
     await pass(2_000);
     expect(isolate.said.filter((said) => said.startsWith("ask"))).toEqual(["ask one again"]);
-    // A sign, the beat of the carrier.
+    // A sign, the beat of the holder.
     expect(vi.getTimerCount()).toBe(2);
   });
 
-  it("hand in the row of a refusal by themselves when nobody carries, else with the others", async () => {
+  it("hand in the row of a refusal by themselves when there is no holder, else with the others", async () => {
     const first = isolate.as("first", async () => await isolate.admission.record(zeroUsageRow("first", 0)));
     await pass(10);
     await first;
-    await isolate.admitted("carries");
+    await isolate.admitted("holds");
     void isolate.as("second", async () => await isolate.admission.record(zeroUsageRow("second", 0)));
     await pass(10);
-    expect(isolate.said).toEqual(["record first", "open", "ask carries", "row second"]);
+    expect(isolate.said).toEqual(["record first", "open", "ask holds", "row second"]);
   });
 
   it("that were never told of their place end with the row of their refusal", async () => {
-    await isolate.admitted("carries");
+    await isolate.admitted("holds");
     isolate.exchanges = refused();
     isolate.answer = () => ({ verdict: "stale", items: [] });
     const asked = isolate.admit("one");
@@ -147,7 +157,7 @@ describe("a stored answer", () => {
   });
 
   it("is asked about again when the answer was lost", async () => {
-    await isolate.admitted("carries");
+    await isolate.admitted("holds");
     isolate.exchanges = refused();
     const confirming = confirm("one");
     await pass(0);
@@ -163,32 +173,32 @@ describe("a stored answer", () => {
   });
 });
 
-describe("a carrier", () => {
+describe("a session holder", () => {
   it("that is cut off is replaced by a request that runs, before the Cell gives that up", async () => {
-    await isolate.admitted("carries");
+    await isolate.admitted("holds");
     await pass(690);
     await isolate.admitted("runs");
-    isolate.cutOff("carries");
+    isolate.cutOff("holds");
     await pass(1_990);
-    expect(isolate.said).toEqual(["open", "ask carries", "ask runs", "open"]);
+    expect(isolate.said).toEqual(["open", "ask holds", "ask runs", "open"]);
     expect(isolate.members[1]).toEqual({
       member: "isolate",
 
       waiting: [],
-      running: ["carries", "runs"],
+      running: ["holds", "runs"],
       others: [],
     });
     await pass(10_000);
-    expect(isolate.said.slice(4)).toEqual(["departure carries"]);
+    expect(isolate.said.slice(4)).toEqual(["departure holds"]);
   });
 
   it("that is cut off is replaced by a request that asks, which sends what had no answer", async () => {
     const ended = await isolate.admitted("ends");
-    await isolate.admitted("carries");
+    await isolate.admitted("holds");
     isolate.exchanges = never;
     void isolate.as("ends", async () => await ended.settle(end("ends")));
     await pass(10);
-    for (const id of ["ends", "carries"]) isolate.cutOff(id);
+    for (const id of ["ends", "holds"]) isolate.cutOff(id);
     await pass(600);
     const asked = outcome(isolate.admit("asks"));
     isolate.exchanges = async () => undefined;
@@ -223,23 +233,23 @@ describe("a carrier", () => {
     });
   });
 
-  it("is followed by another request after 4 s without its own, and by none while that goes on", async () => {
-    const carries = await isolate.admitted("carries");
+  it("is followed by another request after 4 s without its own, and by none while that continues", async () => {
+    const holds = await isolate.admitted("holds");
     await isolate.admitted("runs");
     await pass(60_000);
     expect(isolate.said.slice(3)).toEqual([]);
-    void isolate.as("carries", async () => await carries.settle(end("carries")));
+    void isolate.as("holds", async () => await holds.settle(end("holds")));
     await pass(3_900);
-    expect(isolate.said.slice(3)).toEqual(["row carries"]);
+    expect(isolate.said.slice(3)).toEqual(["row holds"]);
     await pass(1_100);
     expect(isolate.said.slice(4)).toEqual(["open", "close"]);
-    isolate.cutOff("carries");
+    isolate.cutOff("holds");
     await pass(60_000);
     expect(isolate.said.slice(6)).toEqual([]);
   });
 
   it("that has made all its calls is followed by another request", async () => {
-    await isolate.admitted("carries");
+    await isolate.admitted("holds");
     await isolate.admitted("runs");
     for (let call = 0; call < 500; call += 1) {
       isolate.push();
@@ -313,8 +323,8 @@ describe("a Cell that is away", () => {
     });
   });
 
-  it("is away for nobody while another carrier has a session", async () => {
-    await isolate.admitted("carries");
+  it("is away for nobody while another holder has a session", async () => {
+    await isolate.admitted("holds");
     await isolate.admitted("runs");
     for (let call = 0; call < 500; call += 1) {
       isolate.push();

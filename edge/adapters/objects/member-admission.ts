@@ -1,7 +1,7 @@
 /**
  * Admission of this isolate's requests at one Cell (docs/rules/admission.md#membership): the isolate is a member of the Cell,
- * and its messages go in exchanges that one of its requests carries. Every live request signals once a second, and makes sure
- * that some request carries.
+ * and its messages go in exchanges through a session that one of its requests holds. Every live request signals once a second,
+ * and makes sure that there is a holder.
  */
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
@@ -12,13 +12,13 @@ import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts
 import type { Admission, AdmissionOutcome, CacheHitVerdict, CellView, Clock, Log, Permit } from "../../ports.ts";
 import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { CellAdmission } from "./cell-admission.ts";
-import { SessionCarrier } from "./session-carrier.ts";
+import { SessionHolder } from "./session-holder.ts";
 
-/** A request that waits for an answer looks this often whether somebody carries. */
+/** A request that waits for an answer looks this often whether there is a holder. */
 const LOOK_EVERY_MS = 300;
 /** A live request signals this often. */
 const SIGN_EVERY_MS = 1_000;
-/** A carrier that is late at such a check is checked again after this long: the Cell waits for another one for only 2 s. */
+/** A holder that is late at such a check is checked again after this long: the Cell waits for another one for only 2 s. */
 const LOOK_AGAIN_MS = 350;
 /**
  * A request that waits for its turn learns that the Cell is unavailable after this long, or after its patience if that is
@@ -45,9 +45,9 @@ export class MemberAdmission implements Admission {
   readonly #options: MemberOptions;
   readonly #direct: CellAdmission;
   readonly #table = new MemberTable();
-  readonly #carriers = new Set<SessionCarrier>();
-  #serving: SessionCarrier | null = null;
-  #opening: SessionCarrier | null = null;
+  readonly #holders = new Set<SessionHolder>();
+  #serving: SessionHolder | null = null;
+  #opening: SessionHolder | null = null;
   /** Since when no session can be opened, epoch ms; null: the Cell was in reach when it was called last. */
   #awaySinceMs: number | null = null;
 
@@ -63,7 +63,7 @@ export class MemberAdmission implements Admission {
     const isNew = !this.#table.has(requestId);
     const asked = this.#table.ask(request);
     if (isNew) this.#giveSigns(requestId);
-    this.#carry(requestId);
+    this.#ensureHolder(requestId);
     const answer = await this.#looking(asked, requestId);
     return answer.verdict === "stale" ? answer : { ...answer, permit: this.#permit(requestId) };
   }
@@ -90,7 +90,7 @@ export class MemberAdmission implements Admission {
   async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
     const { request_id: requestId } = hit.row;
     const shown = this.#table.hit(hit);
-    this.#carry(requestId);
+    this.#ensureHolder(requestId);
     const verdict = await this.#looking(shown, requestId);
     if (verdict.verdict === "stale") return { newer: verdict.items, level: null, recorded: Promise.resolve() };
     return { newer: [], level: verdict.level, recorded: this.#saved(requestId) };
@@ -98,12 +98,12 @@ export class MemberAdmission implements Admission {
 
   #permit(requestId: string): Permit {
     return {
-      // Meanwhile the request's signs see to it that somebody carries.
+      // Meanwhile the request's signs make sure that there is a holder.
       decision: async () => await this.#table.decision(requestId),
       settle: async (settlement) => await this.#settle(settlement),
       leave: () => {
         this.#table.depart(requestId);
-        this.#carry(requestId);
+        this.#ensureHolder(requestId);
       },
     };
   }
@@ -111,7 +111,7 @@ export class MemberAdmission implements Admission {
   async #settle(settlement: Settlement): Promise<void> {
     const { request_id: requestId } = settlement.row;
     this.#table.end(settlement);
-    this.#carry(requestId);
+    this.#ensureHolder(requestId);
     await this.#saved(requestId);
   }
 
@@ -120,12 +120,12 @@ export class MemberAdmission implements Admission {
     const sign = this.#table.signOf(requestId);
     const look = (): boolean => {
       if (!sign()) return false;
-      this.#carry(requestId);
+      this.#ensureHolder(requestId);
       return true;
     };
     const timer = setInterval(() => {
       if (!look()) clearInterval(timer);
-      else if ([...this.#carriers].some(({ isLate }) => isLate)) setTimeout(look, LOOK_AGAIN_MS);
+      else if ([...this.#holders].some(({ isLate }) => isLate)) setTimeout(look, LOOK_AGAIN_MS);
     }, SIGN_EVERY_MS);
   }
 
@@ -135,7 +135,7 @@ export class MemberAdmission implements Admission {
       const received = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
       if (received !== null) return received.value;
       this.#table.signOf(requestId)();
-      this.#carry(requestId);
+      this.#ensureHolder(requestId);
     }
   }
 
@@ -144,20 +144,20 @@ export class MemberAdmission implements Admission {
     await this.#looking(this.#table.saved(requestId), requestId);
   }
 
-  /** Sees to it that somebody carries, if need be in the context of the calling request. */
-  #carry(requestId: string): void {
+  /** Makes sure that there is a holder, if need be in the context of the calling request. */
+  #ensureHolder(requestId: string): void {
     this.#dismissLost();
     const newest = this.#opening ?? this.#serving;
     if (newest === null || newest.wantsSuccessor) this.#start(requestId);
     if (this.#table.hasMessage) this.#serving?.wake();
   }
 
-  /** Dismisses carriers that were cut off with their requests. */
+  /** Dismisses holders that were cut off with their requests. */
   #dismissLost(): void {
-    for (const carrier of this.#carriers) {
-      if (!carrier.isCutOff) continue;
-      carrier.replace();
-      this.#forget(carrier);
+    for (const holder of this.#holders) {
+      if (!holder.isCutOff) continue;
+      holder.replace();
+      this.#forget(holder);
       this.#table.sendAgain();
     }
   }
@@ -165,42 +165,42 @@ export class MemberAdmission implements Admission {
   #start(requestId: string): void {
     const { direct, clock, keepAlive, log, member, leaseMs } = this.#options;
     this.#table.takeOver();
-    const carrier: SessionCarrier = new SessionCarrier({
+    const holder: SessionHolder = new SessionHolder({
       table: this.#table,
       requestId: this.#table.has(requestId) ? requestId : null,
       cell: this.cell,
       clock,
       log,
       open: async (message) => await direct.openSession({ member, leaseMs, ...this.#table.living() }, message),
-      yields: () => [...this.#carriers].some((other) => other !== carrier && other.isOpening),
-      opened: () => this.#serve(carrier),
-      away: (error) => this.#away(carrier, error),
+      yields: () => [...this.#holders].some((other) => other !== holder && other.isOpening),
+      opened: () => this.#serve(holder),
+      away: (error) => this.#away(holder, error),
       resend: (record) => this.#resend(record),
     });
-    this.#opening = carrier;
-    this.#carriers.add(carrier);
-    keepAlive(carrier.run().then(() => this.#forget(carrier)));
+    this.#opening = holder;
+    this.#holders.add(holder);
+    keepAlive(holder.run().then(() => this.#forget(holder)));
   }
 
-  #serve(carrier: SessionCarrier): void {
+  #serve(holder: SessionHolder): void {
     this.#awaySinceMs = null;
-    if (this.#serving === carrier || !this.#carriers.has(carrier)) return;
-    if (this.#opening === carrier) this.#opening = null;
+    if (this.#serving === holder || !this.#holders.has(holder)) return;
+    if (this.#opening === holder) this.#opening = null;
     this.#serving?.replace();
-    this.#serving = carrier;
+    this.#serving = holder;
   }
 
-  #forget(carrier: SessionCarrier): void {
-    this.#carriers.delete(carrier);
-    if (this.#opening === carrier) this.#opening = null;
-    if (this.#serving === carrier) this.#serving = null;
+  #forget(holder: SessionHolder): void {
+    this.#holders.delete(holder);
+    if (this.#opening === holder) this.#opening = null;
+    if (this.#serving === holder) this.#serving = null;
     // Everything that it left unanswered is sent again.
     if (this.#table.hasMessage) this.#serving?.wake();
   }
 
-  /** A carrier could not open a session. Returns whether the Cell is unavailable. */
-  #away(carrier: SessionCarrier, cause: unknown): boolean {
-    if (this.#serving !== null && this.#serving !== carrier) return false;
+  /** A holder could not open a session. Returns whether the Cell is unavailable. */
+  #away(holder: SessionHolder, cause: unknown): boolean {
+    if (this.#serving !== null && this.#serving !== holder) return false;
     const nowMs = this.#options.clock();
     const isReported = this.#awaySinceMs !== null && !this.#table.hasNewAsker;
     this.#awaySinceMs = Math.min(this.#awaySinceMs ?? nowMs, nowMs);
@@ -211,10 +211,10 @@ export class MemberAdmission implements Admission {
     return true;
   }
 
-  /** Hands a row to the Cell with a separate call, or to the Ledger; null when a carrier does so. Never rejects. */
+  /** Hands a row to the Cell with a separate call, or to the Ledger; null when a holder does so. Never rejects. */
   #resend({ row, upstream }: RowRecord): Promise<void> | null {
     const { request_id: requestId } = row;
-    if ([...this.#carriers].some((carrier) => carrier.resends(requestId))) return null;
+    if ([...this.#holders].some((holder) => holder.resends(requestId))) return null;
     return this.#direct.settleOrphan(row, upstream).then(() => this.#table.rowSaved(requestId));
   }
 }

@@ -1,10 +1,10 @@
 /**
- * What a carrier takes over from others: rows of requests that were cut off, a session that does not open, a place that its
+ * What a holder takes over from others: rows of requests that were cut off, a session that does not open, a place that its
  * request does not know of.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
-import { pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
+import { pass } from "../../../test/harness/edge/cell/holder-stage.ts";
 import { end, never, outcome, PlayedIsolate, playContexts, refused } from "../../../test/harness/played-isolate.ts";
 
 let isolate: PlayedIsolate;
@@ -23,15 +23,15 @@ describe("requests of an isolate", () => {
     await pass(10);
     isolate.cutOff("refused");
     isolate.settles = async () => undefined;
-    const permit = await isolate.admitted("carries");
-    void isolate.as("carries", async () => await permit.settle(end("carries")));
+    const permit = await isolate.admitted("holds");
+    void isolate.as("holds", async () => await permit.settle(end("holds")));
     await pass(12_000);
     await isolate.admitted("later");
     await pass(10);
     expect(isolate.said.filter((said) => said.endsWith("refused"))).toEqual(["record refused", "row refused"]);
   });
 
-  it("leave that row to a carrier that follows another, while requests come all the time", async () => {
+  it("leave that row to a holder that follows another, while requests come all the time", async () => {
     isolate.settles = never;
     void isolate.as("refused", async () => await isolate.admission.record(zeroUsageRow("refused", 0)));
     await pass(10);
@@ -45,7 +45,7 @@ describe("requests of an isolate", () => {
     expect(isolate.said.filter((said) => said.endsWith("refused"))).toEqual(["record refused", "row refused"]);
   });
 
-  it("are answered at once by a new carrier while the one before still opens its session again", async () => {
+  it("are answered at once by a new holder while the one before still opens its session again", async () => {
     const permit = await isolate.admitted("first");
     isolate.opens = never;
     isolate.loseSession();
@@ -59,8 +59,8 @@ describe("requests of an isolate", () => {
     expect(second.now).toMatchObject({ verdict: "granted" });
   });
 
-  it("keep the place of which they were never told when they are to be judged again twice", async () => {
-    await isolate.admitted("carries");
+  it("keep a place that they do not know of when they are judged again twice", async () => {
+    await isolate.admitted("holds");
     isolate.exchanges = refused();
     isolate.answer = () => ({ verdict: "stale", items: [] });
     const asked = isolate.admit("one");

@@ -84,7 +84,7 @@ describe("a slot", () => {
     });
   });
 
-  it("comes back from a request that asks anew, which queues again at its age", async () => {
+  it("comes back from a request that starts over, which queues again at its age", async () => {
     const world = new AdmissionHarness("weighted", 1);
     const late = world.ask(requestOf("late"));
     const next = world.ask(requestOf("next"));
@@ -103,7 +103,7 @@ describe("a slot", () => {
     });
   });
 
-  it("comes back from a request that asks anew on old records, and so does its row", async () => {
+  it("comes back from a request that starts over on old records, and so does its row", async () => {
     const world = new AdmissionHarness("weighted", 1);
     const request = world.ask(requestOf("one"));
     world.revisions.note([{ kind: "tenant", id: "t", rev: 2 }], 0);

@@ -258,7 +258,7 @@ describe("after a session is lost", () => {
     expect(table.living()).toEqual({ waiting: ["one"], running: [], others: [] });
   });
 
-  it("a running request of which the Cell does not know comes back with what it was granted", () => {
+  it("a running request that the Cell does not know comes back with its grant", () => {
     const table = tableOf({ running: ["one", "gone"] });
     void table.ask(subCallOf(askOf("sub")));
     table.take();

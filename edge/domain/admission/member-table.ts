@@ -22,7 +22,7 @@ import type { AdmissionRequest, CacheHit, Decision, Grant, Settlement, Stale } f
 const MESSAGE_MAX = 512;
 /**
  * After so many checks without a signal of its code a request is gone: each signals once a second, and the checks are a second
- * apart (session-carrier.ts).
+ * apart (session-holder.ts).
  */
 const SILENT_LOOKS = 5;
 /** Departures that are remembered while no Cell answers; a request beyond that is missing in the next session, which says the same. */
@@ -177,7 +177,7 @@ export class MemberTable {
     this.#keep({ ...record, actualTokens: chargedTokens(record.row) }, { isUnderWay: true });
   }
 
-  /** A carrier starts: it hands in the rows of requests that may have been cut off before they did so themselves. */
+  /** A holder starts: it hands in the rows of requests that may have been cut off before they did so themselves. */
   takeOver(): void {
     for (const [requestId, row] of this.#rows) {
       if (!row.isUnderWay) continue;

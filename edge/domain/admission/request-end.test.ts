@@ -16,7 +16,7 @@ it.each([
   expect(chargedTokens({ status_code: status, error_code: error, total_tokens: 12 })).toBe(tokens);
 });
 
-it("a settled row keeps the time of its upstream, whoever measured the wait", () => {
+it("a settled row keeps the time of its upstream, wherever the wait was measured", () => {
   const ms = fc.nat({ max: 100_000 });
   fc.assert(
     fc.property(ms, ms, ms, ms, fc.boolean(), (gatewayMs, workerMs, upstreamMs, cellMs, slot) => {

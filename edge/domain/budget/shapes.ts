@@ -102,7 +102,7 @@ export function anyOf<S extends readonly Shape<unknown>[]>(...shapes: S): Shape<
   return shapeOf((value) => shapes.some((shape) => isOf(shape, value)));
 }
 
-/** A shape, of which something more must be true. */
+/** A shape with a further condition. */
 export function where<T>(shape: Shape<T>, is: (value: T) => boolean): Shape<T> {
   return (value) => shape(value) ?? (is(value as T) ? null : "");
 }

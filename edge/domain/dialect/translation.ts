@@ -21,7 +21,7 @@ const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 const RESPONSES = "/v1/responses";
 
-/** The inputs of a translation besides the documents. */
+/** The inputs of a translation other than the documents. */
 interface TranslationOptions {
   /** Unix time of the answer: Messages have none, chat completions need one. */
   readonly createdSecs: number;

@@ -35,7 +35,7 @@ const stepArb = fc.oneof(
 );
 
 describe.each(ALGORITHMS)("lines of batches (%s)", (algorithm) => {
-  it("get only a slot that no waiting request could use, and within every limit", () => {
+  it("get only slots that no waiting request can use, within all limits", () => {
     fc.assert(
       fc.property(fc.array(stepArb, { maxLength: 120 }), fc.constantFrom(0, 0.5), (steps, headroom) => {
         const scheduler = createScheduler({ algorithm, maxInFlight: SLOTS, headroom });
@@ -89,7 +89,7 @@ describe.each(ALGORITHMS)("lines of batches (%s)", (algorithm) => {
             batchQueued: [...waiting.values()].filter(({ batch }) => batch === true).length,
             inShares: held(({ batch }) => batch !== true),
           });
-          // Of the lines that wait none could have a slot, unless a request waits that could have it.
+          // No batch line waits while a slot is idle, unless a request waits that fits it.
           const isIdle = running.size < SLOTS - scheduler.headroom;
           if (isIdle && couldRun(false).length === 0) expect(couldRun(true)).toEqual([]);
         }

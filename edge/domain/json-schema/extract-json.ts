@@ -203,7 +203,7 @@ function* scanValue(text: string, start: number): Steps<Scan> {
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** The offset after the string, number, boolean or null at `at`; null: there is none, or it is a string without an end. */
+/** The offset after the string, number, boolean or null at `at`; null if there is none, or it is a string without an end. */
 function scalarEnd(text: string, at: number): number | null {
   if (text[at] === '"') return stringEnd(text, at);
   for (const word of ["true", "false", "null"]) if (text.startsWith(word, at)) return at + word.length;

@@ -1,6 +1,6 @@
 /**
  * The alerts that wait in a Ledger for the control service, as a pure state machine: (index, event) -> (index, effects). In
- * order, each id once, at most 1000 waiting: beyond that one is dropped and counted, the oldest about a key, of which tenants make
+ * order, each id once, at most 1000 waiting: beyond that one is dropped and counted, the oldest about a key, because tenants make
  * many, or else the oldest (docs/rules/alerts.md#bounds). Alerts of one issue wait as one with their counts added up, so that a long outage does not fill the log
  * (docs/rules/alerts.md#cooldown-and-repeats). An alert leaves only when the control service has acknowledged it; its id is
  * remembered for a while, so that the same alert, handed over again, is not raised twice.

@@ -1,4 +1,4 @@
-/** Which stretches of a text are blocks, of which class, and that nothing else changes (docs/rules/compression.md#blocks). */
+/** Which stretches of a text are blocks, their classes, and that nothing else changes (docs/rules/compression.md#blocks). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";

@@ -13,7 +13,7 @@ describe("the images of messages", () => {
     ["an image of a chat", { type: "image_url", image_url: { url: URL_A } }, { url: URL_A }],
     ["with its detail", { type: "image_url", image_url: { url: URL_A, detail: "low" } }, { url: URL_A, detail: "low" }],
     ["with an unknown detail", { type: "image_url", image_url: { url: URL_A, detail: 7 } }, { url: URL_A }],
-    ["a URL by itself", { type: "image_url", image_url: "https://x.test/a.png" }, { url: "https://x.test/a.png" }],
+    ["a URL alone", { type: "image_url", image_url: "https://x.test/a.png" }, { url: "https://x.test/a.png" }],
     ["an input image", { type: "input_image", image_url: URL_A, detail: "high" }, { url: URL_A, detail: "high" }],
     ["a file", { type: "input_image", file_id: "file-1" }, null],
     ["a number", { type: "image_url", image_url: 5 }, null],

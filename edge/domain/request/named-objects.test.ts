@@ -185,7 +185,7 @@ describe("the objects that a body names", () => {
     expect(namedBy(hidden)).toEqual({ lookedUp: [path.slice(0, 4_096)], withContent: [] });
   });
 
-  it("are no paths where the field is none of a medium, or has bytes only", () => {
+  it("are no paths in fields without media, or with bytes only", () => {
     const path = "/docs/a.html";
     const body = {
       input_audio: { data: "//uQxAAA", format: "mp3" },

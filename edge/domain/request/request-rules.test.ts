@@ -239,7 +239,7 @@ describe("headers", () => {
     expect(clientHeaders(new Headers({ [name]: value }), null)).toEqual(passed ? { [name]: value } : {});
   });
 
-  it("come back as at most 32, of which no rate limit displaces another", () => {
+  it("come back as at most 32, and no rate limit displaces another", () => {
     const many = Array.from({ length: 1500 }, (_, nth) => [`anthropic-ratelimit-${nth}`, "1"] as const);
     const names = Object.keys(clientHeaders(new Headers([...many, ["request-id", "r"], ["retry-after", "1"]]), null));
     expect({ count: names.length, named: names.filter((name) => !name.startsWith("anthropic")) }).toEqual({

@@ -47,7 +47,7 @@ describe("a field that steers its upstream", () => {
     expect(fields.filter((field) => !isRefused(field))).toEqual([]);
   });
 
-  it("is none of an API's own fields", () => {
+  it("is not one of an API's own fields", () => {
     expect(HONEST.filter((field) => isRefused(field))).toEqual([]);
   });
 

@@ -3,7 +3,7 @@
  * transport, and the parameter `sessionId` or `session_id` of the older one, in any spelling that a server may take for it
  * (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas; the gateway cannot
  * know which one a server uses, so each counts, and the whole value too: an id may contain commas. Some servers read a value
- * without its quotes, and without what follows a `;`, of which an id may have some itself. All of this counts in a call. Of an
+ * without its quotes, and without what follows a `;`, though an id may have some itself. All of this counts in a call. Of an
  * answer only the whole value is an id: the ids of different sessions may start alike.
  */
 

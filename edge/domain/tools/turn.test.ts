@@ -58,7 +58,7 @@ describe("a turn", () => {
     ["that was cut short", [call("search")], "length", FIRST, [], true],
     ["that was filtered", [call("search")], "content_filter", FIRST, [], true],
     [
-      "with a call that is none of a function",
+      "with a call of something else than a function",
       [{ id: "1", type: "custom", custom: { name: "search" } }],
       "tool_calls",
       FIRST,

@@ -65,7 +65,7 @@ describe("the report of a turn", () => {
     ["of as much as its answer may have taken", { prompt_tokens: 5, completion_tokens: 90_000 }, true],
     ["of more than that", { prompt_tokens: 5, completion_tokens: 110_000 }, false],
     ["of a part of more than that", { prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 9e15 } }, false],
-    ["that is none", "many", false],
+    ["that is not an object", "many", false],
   ])("counts only if it can be true: %s", (_, report, counts) => {
     expect(believedReport(report, estimate, 100)).toBe(counts ? report : null);
   });

@@ -22,7 +22,7 @@ export interface Target {
   readonly credential: string | null;
 }
 
-/** The inputs of the order besides the model. */
+/** The inputs of the order other than the model. */
 export interface OrderOptions {
   /** "" if the request has none. */
   readonly sessionId: string;

@@ -18,6 +18,6 @@ it.each([
   ["no document", undefined],
   ["a text", "context_length_exceeded"],
   ["nothing", { error: null }],
-])("%s is none", (_, document) => {
+])("%s does not count", (_, document) => {
   expect(isContextTooLong(document)).toBe(false);
 });

@@ -1,5 +1,5 @@
 /**
- * Facts that an answer states besides its usage: the model that answered, why its choices ended, and, if wanted, the ids under
+ * Facts that an answer states other than its usage: the model that answered, why its choices ended, and, if wanted, the ids under
  * which its upstream keeps it. Only names and words are kept, short ones: nothing of the answer's content can become a fact.
  */
 

@@ -220,12 +220,12 @@ describe("the usage that a stream reports", () => {
     ],
     ["with each event", event({ choices: [{ delta: { content: "a" } }], usage }), { outputTokens: 22, upToDate: true }],
     [
-      "and then goes on",
+      "and then continues",
       event({ choices: [], usage }) + chat({ content: "a" }),
       { outputTokens: 22, outputReported: true, upToDate: false, ended: false },
     ],
     [
-      "and before goes on, with each event",
+      "and continues after each event",
       event({ choices: [{ delta: { content: "a" }, finish_reason: "" }], usage }),
       { upToDate: true, ended: false },
     ],

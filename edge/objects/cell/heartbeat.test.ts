@@ -61,7 +61,7 @@ describe("the heartbeat of a Cell", () => {
     expect(waiting).toHaveLength(1);
   });
 
-  it("goes on until a scrape has seen what was counted, at most for two minutes", async () => {
+  it("continues until a scrape has seen what was counted, at most for two minutes", async () => {
     const beatsUntilRest = async (scrapedAfter: number): Promise<number> => {
       const { heartbeat, waiting, beats } = beating();
       heartbeat.counted();

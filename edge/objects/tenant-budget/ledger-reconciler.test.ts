@@ -44,7 +44,7 @@ it("returns what the ledger has when a counter without a cap is read", async () 
   expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
 });
 
-it("is made anew when a counter without a cap is read later, or gets a cap", async () => {
+it("is made again when a counter without a cap is read later, or gets a cap", async () => {
   vi.useFakeTimers();
   let sum = 0;
   vi.stubGlobal("fetch", async () => new Response(`${sum}\t0\n`));
@@ -262,7 +262,7 @@ describe("the check of end users", () => {
     expect(asked).toEqual([second.key.id]);
   });
 
-  it("is made once, also by an object that starts again, and anew for another kind of period", async () => {
+  it("is made once, also by an object that restarts, and once more for another kind of period", async () => {
     const asked: unknown[] = [];
     const ledger: LedgerSum = async (...given) => {
       asked.push(given.slice(0, 2));

@@ -64,7 +64,7 @@ describe("a running call", () => {
     expect({ code: code(), made: world.provisioned }).toEqual({ code: "invalid_token", made: [] });
   });
 
-  it("goes on while the changed record cannot be read, and ends when it can", async () => {
+  it("continues while the changed record cannot be read, and ends when it can", async () => {
     world.key = OLD;
     const { code } = await watched();
     world.key = DISABLED;
@@ -77,7 +77,7 @@ describe("a running call", () => {
     expect(code()).toBe("api_key_disabled");
   });
 
-  it("goes on after a change that refuses nothing, and asks with what it has read", async () => {
+  it("continues after a change that refuses nothing, and asks with what it has read", async () => {
     world.key = keyOf({ rev: 2 });
     const asked: (readonly unknown[])[] = [];
     const { code } = await watched();

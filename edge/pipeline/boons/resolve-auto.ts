@@ -83,7 +83,7 @@ async function keptModel(call: Call, request: Parsed, traits: RequestTraits): Pr
   return exclusionOf(model, rules) === null ? model : null;
 }
 
-/** The inputs of a choice besides the caller and the models. */
+/** The inputs of a choice other than the caller and the models. */
 interface ChoiceTerms {
   readonly traits: RequestTraits;
   readonly settings: typeof DEFAULT_SETTINGS;

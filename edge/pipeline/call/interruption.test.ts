@@ -41,7 +41,7 @@ describe("what watches for a reason to interrupt", () => {
     expect({ ...counts, code: interruption.failure?.code }).toEqual({ started: 1, ended: 1, code: "api_key_disabled" });
   });
 
-  it("ends a wait for work that goes on, and is no part of one that has ended", async () => {
+  it("ends a wait for work that continues, and is no part of one that has ended", async () => {
     const interruption = new Interruption();
     expect(await interruption.until(Promise.resolve(7))).toBe(7);
     const waiting = interruption.until(new Promise(nothing));

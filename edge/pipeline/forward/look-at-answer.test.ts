@@ -91,7 +91,7 @@ describe("any other answer", () => {
     ["a document after its first name", json, ['{"id":', '"a"}'], '{"id":'],
     ["blanks that keep a connection alive", json, [" ", "{}"], " "],
     ["what is neither", { "content-type": "audio/mpeg" }, ["{", '"error":1}'], "{"],
-  ])("goes on: %s", async (_, headers, pieces, head) => {
+  ])("continues: %s", async (_, headers, pieces, head) => {
     const found = await looked(answer(headers, pieces));
     expect(found).toEqual({ status: 200, head, rest: pieces.join("").slice(head.length) });
   });
@@ -106,7 +106,7 @@ describe("any other answer", () => {
     expect(head.length).toBe(65_536);
   });
 
-  it("that breaks off before its first byte is none", async () => {
+  it("that breaks off before its first byte does not count", async () => {
     await expect(lookAtAnswer(answer(json, [], true), new MemoryBudget(10))).rejects.toThrow("cut");
   });
 

@@ -23,7 +23,7 @@ function translating(): TestPipeline {
   return world;
 }
 
-it("a body of which more would be written than it may have is 413, and nothing is sent", async () => {
+it("a body that would be written too long is 413, and nothing is sent", async () => {
   const world = translating();
   const body = `{"model":"tiny","input":"hi","list":${numbers(550_000)}}`;
   const response = await run(world.received({ body }, "/v1/responses"));

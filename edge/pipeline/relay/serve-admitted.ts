@@ -36,7 +36,7 @@ import { relay } from "./relay.ts";
 /** The least time of an upstream call whose answer is held, in seconds. */
 const WHOLE_ANSWER_SECS_MIN = 120;
 
-/** Work for a client's request besides its upstream call; a sub-call has none of it. */
+/** Work for a client's request other than its upstream call; a sub-call has none of it. */
 interface ForClient {
   /** Examines the request, unless that was done. */
   readonly guard: (request: Prepared) => Promise<Prepared>;

@@ -44,7 +44,7 @@ async function streamed(model: Parameters<typeof modelOf>[0]) {
   return { world, send, end, pass, text, row: () => world.permit.settlement?.row };
 }
 
-it("a stream that goes on is not cut, however long it takes", async () => {
+it("a stream that continues is not cut, however long it takes", async () => {
   const { world, send, end, pass, text, row } = await streamed({
     request_timeout_secs: null,
     stream_keepalive_secs: 0,
@@ -84,7 +84,7 @@ it("a stream of comments that breaks owes no output", async () => {
   expect(row()).toMatchObject({ error_code: "upstream_stream_error", output_tokens: 0 });
 });
 
-it("a stream ends at the total time of its model although it goes on", async () => {
+it("a stream ends at the total time of its model although it continues", async () => {
   const { send, pass, row } = await streamed({ request_timeout_secs: 60, stream_keepalive_secs: 0 });
   for (let secs = 0; secs < 58; secs += 2) {
     send(EVENT);

@@ -88,7 +88,7 @@ describe("files that cannot be served", () => {
       /^GATEWAY_TLS_CERT_FILE must contain certificates as PEM, all of them whole/,
     ],
     [
-      "a chain with a certificate that is none",
+      "a chain with a malformed certificate",
       () => write({ ...first, cert: `${first.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n` }),
       /^GATEWAY_TLS_CERT_FILE must contain certificates as PEM, all of them whole/,
     ],

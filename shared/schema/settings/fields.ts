@@ -1,9 +1,9 @@
 /**
- * Fields that several settings share (docs/rules/settings.md#common-rules). A body's schema says what a request may
- * contain, a stored value's schema what the value is when nothing was saved.
+ * Fields that several settings share (docs/rules/settings.md#common-rules). Schemas of bodies validate
+ * requests. Schemas of stored values also supply the defaults of settings that were never saved.
  */
 import * as z from "zod";
-import { freeText, requiredText, whole } from "../common.ts";
+import { blankIsNull, freeText, requiredText, whole } from "../common.ts";
 
 /** A whole number where 0 keeps the stored value: 0 becomes undefined. */
 export const wholeOrKeep = (min: number, max?: number) => {
@@ -17,11 +17,8 @@ export const wholeOrKeep = (min: number, max?: number) => {
     .optional();
 };
 
-/** A name in its stored form; null: none. */
+/** A stored name, or null. */
 export const storedName = requiredText(300).nullable().default(null);
 
 /** A name; null or "" clears it. */
-export const clearableName = freeText(300)
-  .nullable()
-  .transform((text) => (text === "" ? null : text))
-  .optional();
+export const clearableName = blankIsNull(freeText(300)).optional();

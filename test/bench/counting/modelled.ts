@@ -15,10 +15,10 @@ export const OF_THE_CODE = {
   MARGIN_MS: { file: "edge/domain/budget/spender/lease-pool.ts", value: 250 },
   RENEW_AHEAD_MS: { file: "edge/domain/budget/spender/lease-pool.ts", value: 2_000 },
   NEWS_MS: { file: "edge/objects/cell/members.ts", value: 50 },
-  BEAT_MS: { file: "edge/adapters/objects/session-carrier.ts", value: 100 },
-  IDLE_BEATS: { file: "edge/adapters/objects/session-carrier.ts", value: 3 },
-  SUCCEEDED_AFTER_BEATS: { file: "edge/adapters/objects/session-carrier.ts", value: 40 },
-  SUCCEEDED_AFTER_CALLS: { file: "edge/adapters/objects/session-carrier.ts", value: 500 },
+  BEAT_MS: { file: "edge/adapters/objects/session-holder.ts", value: 100 },
+  IDLE_BEATS: { file: "edge/adapters/objects/session-holder.ts", value: 3 },
+  SUCCEEDED_AFTER_BEATS: { file: "edge/adapters/objects/session-holder.ts", value: 40 },
+  SUCCEEDED_AFTER_CALLS: { file: "edge/adapters/objects/session-holder.ts", value: 500 },
   LOOK_EVERY_MS: { file: "edge/pipeline/authenticate/watch-caller.ts", value: 1_000 },
   SAMPLES_PER_REPORT: { file: "edge/objects/cell/heartbeat.ts", value: 5 },
 } as const;
@@ -55,8 +55,8 @@ export function secondOf({ requestsPerSec, secs, tenants, isolates }: Load) {
   // A request and its end are a message each; reports that rows are stored wait for one another.
   const perIsolate = requestsPerSec / isolates;
   const messages = 2 * perIsolate + Math.min(perIsolate, perSec(at("NEWS_MS")));
-  const carriesSecs = secs + (at("SUCCEEDED_AFTER_BEATS") * at("BEAT_MS")) / 1000;
-  const successors = Math.max(1 / carriesSecs, messages / at("SUCCEEDED_AFTER_CALLS"));
+  const holdsSecs = secs + (at("SUCCEEDED_AFTER_BEATS") * at("BEAT_MS")) / 1000;
+  const successors = Math.max(1 / holdsSecs, messages / at("SUCCEEDED_AFTER_CALLS"));
   // An isolate that has had nothing to do for a while closes its session (requests come at random times).
   const restSecs = secs + (at("IDLE_BEATS") * at("BEAT_MS")) / 1000;
   const afterRest = perIsolate * Math.exp(-perIsolate * restSecs);

@@ -2,7 +2,7 @@
  * `npm run console:shots`: pictures of the console's pages into docs/console/, with a page that shows them, and of walks by clicks,
  * each with a page of its own. They are of a whole gateway in use, so that they show what is there. Every page is taken in the light
  * theme at 1440 pixels, some also in the dark one and as on a phone. With names
- * (`-- portal walk-tenant`) only the pictures whose names begin so are made anew. Exit code 1 when a picture is too large or a page
+ * (`-- portal walk-tenant`) only the pictures whose names begin so are made again. Exit code 1 when a picture is too large or a page
  * is not there.
  */
 
@@ -39,7 +39,7 @@ interface Shot {
   readonly path: (traffic: Traffic) => string;
   /** Absent: the admin. */
   readonly as?: "user";
-  /** Besides the light one. */
+  /** In addition to the light one. */
   readonly also?: readonly ("dark" | "phone")[];
 }
 

@@ -10,7 +10,7 @@ import { forward } from "./forward.ts";
 
 const FOLDER = "/data/objects";
 
-/** Objects by their names, each of which is a file as well. */
+/** Objects by their names; each is a file as well. */
 class StoredObjects extends Map<string, StoredObject> {
   constructor() {
     super();

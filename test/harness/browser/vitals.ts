@@ -133,7 +133,7 @@ export async function delayRequests(page: Page): Promise<void> {
 const AGAIN_MS = 1500;
 
 /**
- * Counts what a tab asks for from now on, besides the files of the build: method and address. What it reads again later is not
+ * Counts what a tab asks for from now on, other than the files of the build: method and address. What it reads again later is not
  * counted, because how often that happens within a load says more about the machine of the test than about the page.
  */
 export function countedRequests(page: Page): readonly string[] {

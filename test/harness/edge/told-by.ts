@@ -45,7 +45,7 @@ export const fragment = fc.oneof(
   ),
   fc.string({ unit: "binary", minLength: 1, maxLength: 12 }),
 );
-/** Elements of which a list consists. */
+/** Elements of a list. */
 export const element = fc.oneof(
   fc.constantFrom(
     '""',
@@ -63,7 +63,7 @@ export const element = fc.oneof(
   fragment.map((text) => JSON.stringify(text.repeat(200))),
 );
 
-/** JSON with very many of these elements, as the only member besides `model`. */
+/** JSON with very many of these elements, as the only member other than `model`. */
 export function manyOf(one: string, name: string, named: boolean): string {
   const many = Array.from({ length: Math.ceil(LENGTH / (one.length + 6)) }, (_, at) =>
     named ? `"${at.toString(36)}":${one}` : one,

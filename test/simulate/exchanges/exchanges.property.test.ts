@@ -135,7 +135,7 @@ const setupPlay: fc.Arbitrary<Setup & Streams> = fc.record({
 
 interface Streams {
   readonly streams: readonly Omit<Extract<Timed["step"], { do: "burst" }>, "do" | "requests">[];
-  /** How long the streams go on after the last step. */
+  /** How long the streams continue after the last step. */
   readonly afterMs: number;
 }
 
@@ -245,7 +245,7 @@ function warmUp(world: World, isolate: number): void {
   }
 }
 
-/** What must hold after every event, besides the checks of each grant, and what must be balanced at the end. */
+/** What must hold after every event, in addition to the checks of each grant, and what must be balanced at the end. */
 class Watch {
   readonly wrong: string[] = [];
   readonly #orderly: boolean;
@@ -262,7 +262,7 @@ class Watch {
     this.#held = held;
   }
 
-  /** Checks that whoever runs holds a slot. */
+  /** Checks that every running request holds a slot. */
   counted({ truth, life, isolates }: World): void {
     const states = new Map([...life.admission.entries].map(({ request, state }) => [request.requestId, state]));
     for (const { id, heard } of truth.running.values()) {

@@ -1,5 +1,5 @@
 /**
- * An isolate in the simulation of exchanges: the real admission of a member with its carriers, and requests that behave as the
+ * An isolate in the simulation of exchanges: the real admission of a member with its holders, and requests that behave as the
  * pipeline does. A request has a slot, makes one upstream call and settles once.
  */
 import { CellAdmission } from "../../../edge/adapters/objects/cell-admission.ts";

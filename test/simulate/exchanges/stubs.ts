@@ -81,7 +81,7 @@ async function sessionStub(
   };
 }
 
-/** The context that calls; code of a dead context does not go on. */
+/** The context that calls; code of a dead context does not continue. */
 async function caller(): Promise<Context> {
   const context = here();
   if (!context.alive) await new Promise<never>(() => {});

@@ -175,7 +175,7 @@ export class World {
     sessionContext.die();
   }
 
-  /** The Cell loses a session whose isolate goes on. */
+  /** The Cell loses a session whose isolate continues. */
   cutSession(at: number): void {
     const sessions = [...this.isolate(at).sessions].filter(({ open }) => open);
     sessions[this.random.between(0, Math.max(0, sessions.length - 1))]?.cut();
@@ -264,7 +264,7 @@ export class World {
   #budgetOf(life: Context, tenantId: string): BudgetObjectApi {
     const object = this.budgets.budgetOf(tenantId);
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
-      // Code of a dead life does not go on.
+      // Code of a dead life does not continue.
       if (!life.alive) await new Promise<never>(() => {});
       return await this.wire.call(life, this.#budgetContext, work);
     };

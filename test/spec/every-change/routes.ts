@@ -22,7 +22,7 @@ export interface Route {
   /** The model name that the upstream gets: `upstream`: that of the record; `own`: the client's own; `none`. */
   readonly names: "upstream" | "own" | "none";
   readonly send: (scene: Scene) => Promise<Response>;
-  /** The detail of the answer besides its status. */
+  /** The detail of the answer other than its status. */
   readonly detail?: (scene: Scene, response: Response, text: string) => string;
   /** The request waits for a slot while the change is made. */
   readonly waits?: true;

@@ -303,7 +303,7 @@ function unspent(lease: GrantedLease): Amounts {
   return smaller(unreturned(lease), lease.spare ?? lease.granted);
 }
 
-/** The amount that returns to the buckets when amounts are returned to a lease, of which `used` was spent. */
+/** The amount that returns to the buckets when amounts are returned to a lease; `used` of it was spent. */
 export function comesBack(lease: GrantedLease, returned: Amounts, used: Amounts): Amounts {
   if (lease.forgone === undefined) return returned;
   const refilled = smaller(lease.forgone, minus(returned, used));

@@ -152,7 +152,7 @@ export class CellBudget {
   }
 
   adopt(request: BudgetRequest, nowMs: number): void {
-    if (this.#isFault(faultIn(ASKED, request), "nothing is reserved for the request that goes on")) {
+    if (this.#isFault(faultIn(ASKED, request), "nothing is reserved for the request that continues")) {
       this.admitUnchecked({ ...request, need: NO_AMOUNTS }, nowMs);
       return;
     }

@@ -18,7 +18,7 @@ type Exclusion =
   | "response_format"
   | "vision";
 
-/** The inputs of the conditions besides the model. */
+/** The inputs of the conditions other than the model. */
 export interface CandidateRules {
   readonly needs: RequestNeeds;
   readonly nowMs: number;

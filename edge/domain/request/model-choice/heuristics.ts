@@ -4,30 +4,47 @@
  */
 import type { RequestTraits } from "./request-traits.ts";
 
-/** Most characters that are read, the last ones of the conversation: nothing is longer than a turn before admission. */
+/** Only so many characters at the end of the conversation are read, so that this work fits into one turn of the event loop. */
 const READ_MAX = 64 * 1024;
-/** An estimate above this asks for a model for long texts, in tokens. */
+/** Above so many estimated tokens the tag is `long-context`. */
 const LONG_CONTEXT_TOKENS = 32_000;
 
-/** Signals at the start of a word that end with a space. */
+/** Keywords that count only with a space after them. */
 const CODE_BEGINNINGS = ["function", "def", "class", "import", "select", "public", "const"];
-const CODE_WORDS = ["code", "compile", "stack trace", "bug", "python", "javascript", "typescript", "rust", "java"];
-const QUERY_WORDS = ["sql", "regex"];
-const MATH_WORDS = ["solve", "equation", "integral", "derivative", "theorem", "calculate", "probability"];
-const ALGEBRA_WORDS = ["algebra", "calculus", "matrix"];
+const CODE_WORDS = [
+  "code",
+  "compile",
+  "stack trace",
+  "bug",
+  "python",
+  "javascript",
+  "typescript",
+  "rust",
+  "java",
+  "sql",
+  "regex",
+];
+const MATH_WORDS = [
+  "solve",
+  "equation",
+  "integral",
+  "derivative",
+  "theorem",
+  "calculate",
+  "probability",
+  "algebra",
+  "calculus",
+  "matrix",
+];
 
 const WORD_CHARACTER = String.raw`[\p{L}\p{M}\p{N}_]`;
 
 const CODE = new RegExp(
-  [
-    "```|=>",
-    `(?<!${WORD_CHARACTER})(?:${CODE_BEGINNINGS.join("|")}) `,
-    wholeWords([...CODE_WORDS, ...QUERY_WORDS]),
-  ].join("|"),
+  ["```|=>", `(?<!${WORD_CHARACTER})(?:${CODE_BEGINNINGS.join("|")}) `, wholeWords(CODE_WORDS)].join("|"),
   "iu",
 );
-const MATH = new RegExp(wholeWords([...MATH_WORDS, ...ALGEBRA_WORDS]), "iu");
-/** An operator between two digits or letters, perhaps with a space on each side. */
+const MATH = new RegExp(wholeWords(MATH_WORDS), "iu");
+/** An operator between two digits or letters, perhaps with a space on each side. With a `=` in the text it counts as math, in a URL too. */
 const OPERATION = /[\p{L}\p{N}] ?[-+*/^] ?[\p{L}\p{N}]/u;
 
 /** The tags that fit the request: of `vision`, `coding`, `math` and `long-context`, in this order. */

@@ -117,7 +117,7 @@ describe("a session", () => {
     ["an older revision", "2024-11-05", "2024-11-05"],
     ["a newer revision", "2025-11-25", "2025-11-25"],
     ["no revision", null, undefined],
-    ["a revision that is none", "1\r\nx: y", undefined],
+    ["a malformed revision", "1\r\nx: y", undefined],
     ["a revision that is no text", 20250326, undefined],
   ])("continues with what the server chose: %s", async (_, version, header) => {
     const server = new RawServer({}, { version });

@@ -14,7 +14,7 @@ import { type Call, MODEL_TEXT_MAX } from "../context.ts";
 import type { Known } from "../known.ts";
 import { isTraced, sendSpans } from "./spans.ts";
 
-/** The facts of an end that the log reports besides its row. */
+/** The facts of an end that the log reports in addition to its row. */
 export interface EndDetails {
   /** The error that the call failed with, as it was thrown; absent when it did not fail. */
   readonly failure?: unknown;

@@ -52,14 +52,14 @@ export class RealUsage {
   admitted = 0;
   /** Of all requests that have a row in the ledger. */
   ledger = NOTHING;
-  /** Drawn by requests of which only the ledger has heard since. */
+  /** Drawn by requests that only the ledger has counted since. */
   orphans = NOTHING;
 
   asked(need: Amounts): void {
     this.largest = addTotals(this.largest, excess(totalsOf(need), this.largest));
   }
 
-  /** A request ends that had drawn `need` and used this much, of which `before` was counted before. */
+  /** A request ends that had drawn `need` and used this much; `before` of it was counted before. */
   ended(need: Amounts, used: ActualUsage, before: ActualUsage): void {
     const [all, earlier, drawn] = [usedTotals(used), usedTotals(before), totalsOf(need)];
     const more = excess(all, earlier);

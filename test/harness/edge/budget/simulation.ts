@@ -139,7 +139,7 @@ export class BudgetSimulation {
     this.run(cell, cell.budget.tick(this.clockOf(cell)));
   }
 
-  /** Usage of which nothing was reserved. */
+  /** Usage without a reservation. */
   charge(cell: SimulatedCell, limits: BudgetLimits, used: ActualUsage): void {
     const request = this.#request(limits, NO_AMOUNTS);
     const { id } = request;

@@ -19,7 +19,7 @@ import { thirtyDayMonthOf } from "../budget/simulation.ts";
 import { GivenUpRowsInMemory } from "./given-up-rows-in-memory.ts";
 import { TestBudgets } from "./test-budgets.ts";
 
-/** The isolate of a request of which a test names none. */
+/** The isolate of a request if a test does not name one. */
 const ISOLATE = "isolate";
 
 /** A request that was asked for, as its isolate sees it. */

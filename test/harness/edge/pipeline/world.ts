@@ -116,7 +116,7 @@ export class TestPipeline {
   model: ModelRecord | null = modelOf();
   /** What memory holds while the store has the model; null: memory holds nothing. */
   modelInMemory: ModelRecord | null = null;
-  /** Models besides `model`, by name. */
+  /** Models other than `model`, by name. */
   readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
@@ -194,7 +194,7 @@ export class TestPipeline {
   readonly forgotten: string[] = [];
   readonly upstreamCalls: UpstreamCall[] = [];
   readonly stored: CacheEntry[] = [];
-  /** The records of which the Cell knows newer ones. */
+  /** The records that are newer in the Cell. */
   stale: (items: readonly RevItem[]) => readonly RevItem[] = () => [];
 
   tokensEnabled = false;

@@ -1,7 +1,7 @@
 /**
- * Carries the messages of a member to its Cell and back, one exchange after another, in the context of the request that started
- * it: beside that request, and for some seconds after it; then another request carries on (docs/rules/admission.md#membership).
- * When a session is lost it opens the next one itself. It decides nothing.
+ * Sends the messages of a member to its Cell and receives the answers, one exchange after another, in the context of the request
+ * that started it: beside that request, and for some seconds after it; then another request follows
+ * (docs/rules/admission.md#membership). When a session is lost it opens the next one itself. It decides nothing.
  */
 import { rootCause } from "../../../shared/text/root-cause.ts";
 import { sleep } from "../../../shared/time/sleep.ts";
@@ -19,18 +19,18 @@ import { mayCallAgain } from "./call-errors.ts";
 /** Beats count only time in which the isolate runs. */
 const BEAT_MS = 100;
 /**
- * This long after its request has ended, or after so many calls, the next request starts another carrier: a platform limits how
+ * This long after its request has ended, or after so many calls, the next request starts another holder: a platform limits how
  * long a request may continue after its answer, and how many calls it makes.
  */
 const SUCCEEDED_AFTER_BEATS = 40;
 const SUCCEEDED_AFTER_CALLS = 500;
-/** After that, a carrier continues for at most this long, for requests that no other one carries yet. */
+/** After that, a holder continues for at most this long, for requests that have no other one yet. */
 const DRAIN_BEATS = 60;
 /** No call is made beyond this number. */
 const CALLS_MAX = 900;
 /** A row that is sent another way takes at least one call to the Cell and, when that fails, one to the Ledger. */
 const RESEND_CALLS = 2;
-/** A carrier that has had nothing to do for this long ends. */
+/** A holder that has had nothing to do for this long ends. */
 const IDLE_BEATS = 3;
 /**
  * A message that no request waits for is sent after this long, together with what was queued meanwhile. Exchanges with
@@ -43,10 +43,10 @@ const UNDER_WAY_MAX = 16;
 const ANSWER_MAX_MS = 5_000;
 /** Beats between two checks for requests whose code is gone. */
 const LOOK_BEATS = 10;
-/** A carrier whose last beat is older than this may have been cut off with its request. */
+/** A holder whose last beat is older than this may have been cut off with its request. */
 const LATE_MS = 700;
 /**
- * A carrier is lost if it is still late this long after a request noticed it: until then the whole isolate may have been
+ * A holder is lost if it is still late this long after a request noticed it: until then the whole isolate may have been
  * paused, and have resumed with that request.
  */
 const CUT_OFF_AFTER_MS = 300;
@@ -56,7 +56,7 @@ const OPEN_ATTEMPTS = 30;
 /** After a session that lasted this many beats, attempts are counted from zero again. */
 const LASTING_BEATS = 10;
 
-interface CarrierOptions {
+interface HolderOptions {
   readonly table: MemberTable;
   /** The request in whose context it runs, if that has a slot or waits for one. */
   readonly requestId: string | null;
@@ -64,7 +64,7 @@ interface CarrierOptions {
   readonly open: (
     message: ExchangeMessage,
   ) => Promise<{ readonly session: ExchangeSession; readonly answer: ExchangeAnswer }>;
-  /** Whether another carrier opens a session: messages sent by this one now might arrive after that, and would be refused. */
+  /** Whether another holder opens a session: messages sent by this one now might arrive after that, and would be refused. */
   readonly yields: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -72,11 +72,11 @@ interface CarrierOptions {
   /** Called when a session starts to serve. */
   readonly opened: () => void;
   /**
-   * Called when no session could be opened; the carrier keeps trying while there are live requests. Returns whether the Cell is
-   * unavailable: another carrier may have a session.
+   * Called when no session could be opened; the holder keeps trying while there are live requests. Returns whether the Cell is
+   * unavailable: another holder may have a session.
    */
   readonly away: (error: unknown) => boolean;
-  /** Sends a row another way; never rejects. Null: a carrier does so. */
+  /** Sends a row another way; never rejects. Null: a holder does so. */
   readonly resend: (record: RowRecord) => Promise<void> | null;
 }
 
@@ -98,8 +98,8 @@ interface Loss {
   readonly beganAt: number;
 }
 
-export class SessionCarrier {
-  readonly #options: CarrierOptions;
+export class SessionHolder {
+  readonly #options: HolderOptions;
   readonly #table: MemberTable;
   #beats = 0;
   /** The time of the last beat, epoch ms. */
@@ -110,31 +110,31 @@ export class SessionCarrier {
   #freeAt: number | null;
   /** From this beat on another request must take over; null: none needs to. */
   #retiredAt: number | null = null;
-  /** When a request has seen that the carrier is late, epoch ms; null: none has, or it was alive after that. */
+  /** When a request has seen that the holder is late, epoch ms; null: none has, or it was alive after that. */
   #seenLateMs: number | null = null;
   #isOpening = false;
   /** It has had a session. */
   #serves = false;
-  /** Another carrier serves, or this one was cut off. */
+  /** Another holder serves, or this one was cut off. */
   #isReplaced = false;
   #calls = 0;
   /** The rows that it sends another way, by request. */
   readonly #resent = new Map<string, Promise<void>>();
   #wake: () => void = () => undefined;
 
-  constructor(options: CarrierOptions) {
+  constructor(options: HolderOptions) {
     this.#options = options;
     this.#table = options.table;
     this.#beatMs = options.clock();
     this.#freeAt = options.requestId === null ? 0 : null;
   }
 
-  /** Another request must take over, and starts a carrier that replaces this one when it has a session. */
+  /** Another request must take over, and starts a holder that replaces this one when it has a session. */
   get wantsSuccessor(): boolean {
     return this.#retiredAt !== null || this.#calls >= SUCCEEDED_AFTER_CALLS;
   }
 
-  /** It may have a session soon: other carriers leave the messages to it. */
+  /** It may have a session soon: other holders leave the messages to it. */
   get isOpening(): boolean {
     return this.#isOpening && !this.#isReplaced;
   }
@@ -168,7 +168,7 @@ export class SessionCarrier {
     this.#wake();
   }
 
-  /** Another carrier serves from now on. */
+  /** Another holder serves from now on. */
   replace(): void {
     this.#isReplaced = true;
     this.#wake();
@@ -210,8 +210,9 @@ export class SessionCarrier {
     this.#seenLateMs = null;
     const isOld = this.#freeAt !== null && this.#beats >= this.#freeAt + SUCCEEDED_AFTER_BEATS;
     if (isOld || this.wantsSuccessor) this.#retiredAt ??= this.#beats;
-    // Several carriers that look at the same time would find living requests silent.
-    const looks = this.#serves && !this.#isReplaced && this.#retiredAt === null;
+    // Several holders that look at the same time would find living requests silent. A lost request starts no successor, so
+    // this one looks until it is replaced: in the rest of its session it looks five times.
+    const looks = this.#serves && !this.#isReplaced;
     if (looks && this.#beats % LOOK_BEATS === 0) this.#table.look();
     this.#wake();
   }
@@ -332,7 +333,7 @@ export class SessionCarrier {
     for (const record of this.#table.applyAnswer(answer, message?.departures, isOld)) this.#sendRow(record);
   }
 
-  /** Sends every row another way that this carrier has calls for. */
+  /** Sends every row another way that this holder has calls for. */
   #sendUnsaved(): void {
     for (const record of this.#table.rows) {
       if (this.#calls >= CALLS_MAX) return;

@@ -1,6 +1,6 @@
-/** A carrier of sessions with a Cell that the test plays, in fake time. */
+/** A holder of sessions with a Cell that the test plays, in fake time. */
 import { vi } from "vitest";
-import { SessionCarrier } from "../../../../edge/adapters/objects/session-carrier.ts";
+import { SessionHolder } from "../../../../edge/adapters/objects/session-holder.ts";
 import type {
   ExchangeAnswer,
   ExchangeMessage,
@@ -14,8 +14,8 @@ export const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refu
 export const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 export const pass = async (ms: number) => void (await vi.advanceTimersByTimeAsync(ms));
 
-/** One carrier, and a Cell that the test plays. It grants every request, and stores every row. */
-export class CarrierStage {
+/** One holder, and a Cell that the test plays. It grants every request, and stores every row. */
+export class HolderStage {
   readonly table = new MemberTable();
   /** What each call carried: ids of requests and rows. */
   readonly sent: string[][] = [];
@@ -25,7 +25,7 @@ export class CarrierStage {
   opened = 0;
   calls = 0;
   closes = 0;
-  /** Another carrier is about to serve. */
+  /** Another holder is about to serve. */
   yields = false;
   disposes = 0;
   /** Whether the failure to open a session means that the Cell is away. */
@@ -36,11 +36,11 @@ export class CarrierStage {
   closing: () => Promise<void> = async () => undefined;
   resending: () => Promise<void> = async () => undefined;
   news = Promise.withResolvers<ExchangeAnswer>();
-  readonly carrier: SessionCarrier;
+  readonly holder: SessionHolder;
 
   constructor(requestId: string | null = null) {
     if (requestId !== null) this.ask(requestId);
-    this.carrier = new SessionCarrier({
+    this.holder = new SessionHolder({
       yields: () => this.yields,
       table: this.table,
       requestId,
@@ -76,12 +76,12 @@ export class CarrierStage {
   /** Hands in the row of a request that asked for no slot. */
   say(id: string): void {
     this.table.record({ row: zeroUsageRow(id, 0) });
-    this.carrier.wake();
+    this.holder.wake();
   }
 
   end(id: string): void {
     this.table.end({ row: zeroUsageRow(id, 0), actualTokens: 1 });
-    this.carrier.wake();
+    this.holder.wake();
   }
 
   /** The session that serves is lost. */
