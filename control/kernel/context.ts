@@ -27,6 +27,8 @@ export interface VerbContext {
   readonly actor: string;
   /** A `user` of a tenant asks, who must not undo what an admin has set. Absent: an admin, or the gateway itself. */
   readonly isForUser?: true;
+  /** The person of the console for whom the request is made. Absent: none. */
+  readonly personId?: string;
   /** Where the request came from, for the audit log: an IP address; empty for what no request has caused. */
   readonly address: string;
   readonly now: () => Date;

@@ -50,6 +50,12 @@ export function personFrom(
   return { ...user, role: current?.role ?? own, tenant_id: current?.id ?? null, session_id: id, tenants };
 }
 
+/** True for who spends money of the tenant, whichever one the session shows. */
+export function mayCallAs({ status, role, tenants }: ConsolePerson, tenantId: string): boolean {
+  if (status !== "active") return false;
+  return role === "admin" || tenants.some((one) => one.id === tenantId && one.role === "user");
+}
+
 /** The strongest of these roles, of which there is one at least. */
 export function strongest<R extends UserRole>(roles: readonly R[]): R {
   return USER_ROLES.find((role) => (roles as readonly UserRole[]).includes(role)) as R;
