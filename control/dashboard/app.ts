@@ -20,7 +20,7 @@ import type { Database } from "../db/connect.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
-import { type ConsolePerson, mayCallAs } from "../users/person.ts";
+import { type ConsolePerson, mayCallAs, seesStill } from "../users/person.ts";
 import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
 import { hasDeployments } from "./configured.ts";
 import { ConsoleKeys, tenantOfCall } from "./console-keys.ts";
@@ -207,7 +207,11 @@ export function createDashboard(options: DashboardOptions): Hono {
     c.header(PERSON_HEADER, personOf(user));
     const answer = await live.answer(c.req.raw, path, { user, address: addressOf(c) });
     answer.headers.set(PERSON_HEADER, personOf(user));
-    return answer;
+    if (!answer.headers.has("content-disposition")) return answer;
+    // a file comes piece by piece
+    return whileAllowed(answer, async () => {
+      if (!seesStill(await activeUser(c), user)) throw new DashboardError("forbidden");
+    });
   });
 
   app.all(`${RELAY}/*`, async (c) => {

@@ -56,6 +56,12 @@ export function mayCallAs({ status, role, tenants }: ConsolePerson, tenantId: st
   return role === "admin" || tenants.some((one) => one.id === tenantId && one.role === "user");
 }
 
+/** True for who may see what this person saw `before`, whichever tenant the session shows by now. */
+export function seesStill({ role, tenants }: ConsolePerson, before: ConsolePerson): boolean {
+  if (isWide(before.role) || isWide(role)) return role === "admin" || role === before.role;
+  return tenants.some(({ id }) => id === before.tenant_id);
+}
+
 /** The strongest of these roles, of which there is one at least. */
 export function strongest<R extends UserRole>(roles: readonly R[]): R {
   return USER_ROLES.find((role) => (roles as readonly UserRole[]).includes(role)) as R;
