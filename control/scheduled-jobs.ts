@@ -18,6 +18,7 @@ import { pruneChecks } from "./health/prune-checks.ts";
 import type { VerbContext } from "./kernel/context.ts";
 import type { Job } from "./kernel/jobs/jobs.ts";
 import type { Logger } from "./kernel/log.ts";
+import { endConsoleKeys } from "./keys/end-console-keys.ts";
 import { forgetEndedSecrets } from "./keys/forget-ended-secrets.ts";
 import type { BenchmarkRuns } from "./models/benchmarks/benchmark-runs.ts";
 import type { RunningProvisioner } from "./provisioner/compose-provisioner.ts";
@@ -44,6 +45,7 @@ const COMPARE_EVERY_MS = 300_000;
 const EXPIRY_EVERY_MS = 3_600_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const ENDED_SECRETS_EVERY_MS = 60_000;
+const CONSOLE_KEYS_EVERY_MS = 15_000;
 const RESEAL_EVERY_MS = 60_000;
 const ANALYTICS_EVERY_MS = 2000;
 const SCHEMA_WATCH_EVERY_MS = 30_000;
@@ -177,6 +179,12 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       replicas: "one",
       everyMs: ENDED_SECRETS_EVERY_MS,
       run: async () => await forgetEndedSecrets(ctx),
+    },
+    {
+      name: "console_keys",
+      replicas: "one",
+      everyMs: CONSOLE_KEYS_EVERY_MS,
+      run: async () => await endConsoleKeys(ctx),
     },
     ...((ctx.sealKey?.old.length ?? 0) === 0
       ? []

@@ -241,7 +241,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       captures: new TenantCalls({ inAll: LIMITS.captureCalls, ofTenant: LIMITS.tenantCaptureCalls }),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
-      responseMemory: new ResponseMemory(),
+      responseMemory: new ResponseMemory(env.responsesSocketsPerTenant, clock),
       toolLists: new ToolLists(),
       endpoints: new RecentFailures(),
       autoRouter: new AutoRouterMemory(),

@@ -305,6 +305,12 @@ const ROWS = {
       "How many ids of stored answers, of their items and containers, are kept for a tenant, and how many [sessions of MCP servers](docs/rules/mcp.md#sessions); the oldest are forgotten: [stored answers](docs/api.md#stored-answers).",
     ),
   ),
+  GATEWAY_RESPONSES_SOCKETS_PER_TENANT: to(
+    "responsesSocketsPerTenant",
+    envWhole(8, 1, 1_000).describe(
+      "How many [WebSockets of Responses](docs/rules/realtime.md#responses-over-a-websocket) of a tenant a Worker holds. Each can take up to 32 MiB of its memory with a message that does not come whole.",
+    ),
+  ),
   GATEWAY_LOG_GATHER_MS: to(
     "logGatherMs",
     envWhole(0, 0).describe("How long request log lines are collected before they are written; 0: written at once."),

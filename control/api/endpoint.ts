@@ -12,7 +12,6 @@ import { FORMATS } from "../kernel/csv.ts";
 import { runOnce } from "../kernel/idempotency.ts";
 import { refuseRepeated } from "../kernel/parse.ts";
 import { type Access, declareAccess, scopeOf } from "./access.ts";
-import { auditPersonOf } from "./actor.ts";
 import { csvAnswer, listPages, wantsCsv, wholeList } from "./csv-answer.ts";
 import { allOf, etagOf, PRECONDITION, preconditionOf, presentSchema, type Takes, takenBy } from "./precondition.ts";
 import { readBody } from "./read-body.ts";
@@ -361,10 +360,9 @@ async function created(
 ): Promise<Response> {
   const key = c.req.header("idempotency-key");
   if (key === undefined) return written(c, await verb(c.var.ctx));
-  const { actor, isForUser } = c.var.ctx;
+  const { actor, personId, isForUser } = c.var.ctx;
   // An answer may have a secret, which is for who has made it alone.
-  const caller = auditPersonOf(c.req.header("x-gateway-audit-person")) ?? actor;
-  const scope = `${c.req.method} ${c.req.path} ${isForUser === true ? "user" : "admin"} ${caller}`;
+  const scope = `${c.req.method} ${c.req.path} ${isForUser === true ? "user" : "admin"} ${personId ?? actor}`;
   const answer = await runOnce(c.var.ctx, key, scope, text, verb);
   if (answer.sync === "pending") c.header("x-gateway-sync", "pending");
   if (answer.replayed) c.header("idempotency-replayed", "true");

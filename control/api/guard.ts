@@ -5,7 +5,7 @@
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { GatewayError } from "../../shared/errors.ts";
-import { actorOf, auditAddressOf } from "./actor.ts";
+import { actorOf, auditAddressOf, auditPersonOf } from "./actor.ts";
 import { clientAddress } from "./client-address.ts";
 import type { ApiDeps, ApiTypes } from "./types.ts";
 
@@ -40,7 +40,12 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
     const given = auditAddressOf(c.req.header("x-gateway-audit-address"));
     const address = given ?? clientAddress(c, deps.proxies) ?? "";
     const ctx = deps.context(actorOf(c.req.header("x-gateway-audit-actor")), address);
-    c.set("ctx", tenantId === null ? ctx : { ...ctx, isForUser: true });
+    const personId = auditPersonOf(c.req.header("x-gateway-audit-person"));
+    c.set("ctx", {
+      ...ctx,
+      ...(personId === null ? {} : { personId }),
+      ...(tenantId === null ? {} : { isForUser: true }),
+    });
     await next();
   };
 }

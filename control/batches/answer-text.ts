@@ -14,11 +14,16 @@ export function inOneLine(answer: string): string {
     JSON.parse(answer);
     return written(answer, true);
   } catch {
-    return written(answer, false);
+    return asText(answer);
   }
 }
 
-/** The same. An answer of many small values takes seconds to parse, so a thread of its own does it. */
+/** The answer as a string of JSON, whatever it is. */
+export function asText(answer: string): string {
+  return written(answer, false);
+}
+
+/** The same. An answer of many small values takes seconds to parse, so a thread of its own does it. Rejects when that one fails. */
 export async function largeInOneLine(answer: string): Promise<string> {
   const thread = new Worker(PARSE, { eval: true, execArgv: [], workerData: answer, resourceLimits: MEMORY });
   const [isJson] = (await once(thread, "message")) as [boolean];

@@ -1,5 +1,6 @@
 /** Ends batches: their results become files, and their lines go (docs/rules/batches.md#results). */
 import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";
 import { inOneLine } from "./answer-text.ts";
@@ -140,8 +141,11 @@ async function lastOfPart(db: Database, left: SQL | undefined, mostBytes: number
 }
 
 async function* linesOfResults(rows: readonly LineRow[], notRun: keyof typeof NOT_RUN): AsyncGenerator<ResultPart> {
-  for (const row of rows)
+  for (const row of rows) {
+    // an answer of many small values takes a while to parse
+    await nextTurn();
     for (const part of resultLine(row, notRun)) yield typeof part === "string" ? Buffer.from(part) : part;
+  }
 }
 
 async function openLines(db: Database, id: string): Promise<{ readonly sent: number; readonly waiting: number }> {

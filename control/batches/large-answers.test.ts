@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { and, eq, isNotNull, sql } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { LINE_HEADERS } from "../../shared/wire/batch-lines.ts";
@@ -194,6 +194,29 @@ it("a process that stops between its pieces loses and doubles none", async () =>
   expect(await resultsOf(done.output_file_id)).toEqual(expected(1));
   await deleteOldFiles(db, new Date(), null);
   expect({ sent, left: await db.$count(files, answersOf(batch)) }).toEqual({ sent: [1, 1], left: 0 });
+});
+
+it("smaller answers leave turns to others while the results are written", async () => {
+  const { db } = control.ctx;
+  const batch = await newBatch();
+  const mine = eq(batchLines.batch_id, batch.id);
+  await db.update(batchLines).set({ state: "completed", status: 200, answer: '{"of":"a row"}' }).where(mine);
+  await db.update(batches).set({ lines_completed: LINES }).where(eq(batches.id, batch.id));
+  let turns = 0;
+  let next = setImmediate(function count() {
+    turns += 1;
+    next = setImmediate(count);
+  });
+  const parsed: number[] = [];
+  const { parse } = JSON;
+  const spy = vi.spyOn(JSON, "parse").mockImplementation((text: string) => {
+    if (text === '{"of":"a row"}') parsed.push(turns);
+    return parse(text) as unknown;
+  });
+  await batchAfter(newRuns(), batch, isCompleted);
+  clearImmediate(next);
+  spy.mockRestore();
+  expect({ lines: parsed.length, turns: new Set(parsed).size }).toEqual({ lines: LINES, turns: LINES });
 });
 
 it("the pieces go into a bucket with the results", async () => {

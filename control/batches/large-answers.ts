@@ -2,13 +2,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/connect.ts";
 import { WaitingLine } from "../kernel/waiting-line.ts";
-import { largeInOneLine } from "./answer-text.ts";
+import { asText, largeInOneLine } from "./answer-text.ts";
 import { storeAnswer } from "./files/answers.ts";
 import type { LineEnd } from "./line-store.ts";
 
 /** What the row of a line has at most of its answer. */
 const ROW_MAX_BYTES = 64 * 1024;
 const AGAIN_AFTER_MS = 500;
+/** Of parsing: without memory for it the answer is stored as a text, because the next ones wait. */
+const PARSE_TRIES = 3;
 
 interface LargeAnswersOptions {
   readonly db: Database;
@@ -35,9 +37,9 @@ export class LargeAnswers {
     const over = await this.#turns.begin();
     try {
       let content: Buffer | undefined;
-      for (;;) {
+      for (let tries = 1; ; tries += 1) {
         try {
-          content ??= Buffer.from(await largeInOneLine(answer));
+          content ??= Buffer.from(tries > PARSE_TRIES ? asText(answer) : await largeInOneLine(answer));
           return { ...end, answer: null, answerFileId: await storeAnswer(db, batchId, content, ending) };
         } catch (error) {
           if (ending.aborted) throw error;

@@ -20,7 +20,7 @@ import type { Database } from "../db/connect.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
-import type { ConsolePerson } from "../users/person.ts";
+import { type ConsolePerson, mayCallAs, seesStill } from "../users/person.ts";
 import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
 import { hasDeployments } from "./configured.ts";
 import { ConsoleKeys, tenantOfCall } from "./console-keys.ts";
@@ -207,7 +207,11 @@ export function createDashboard(options: DashboardOptions): Hono {
     c.header(PERSON_HEADER, personOf(user));
     const answer = await live.answer(c.req.raw, path, { user, address: addressOf(c) });
     answer.headers.set(PERSON_HEADER, personOf(user));
-    return answer;
+    if (!answer.headers.has("content-disposition")) return answer;
+    // a file comes piece by piece
+    return whileAllowed(answer, async () => {
+      if (!seesStill(await activeUser(c), user)) throw new DashboardError("forbidden");
+    });
   });
 
   app.all(`${RELAY}/*`, async (c) => {
@@ -219,7 +223,8 @@ export function createDashboard(options: DashboardOptions): Hono {
     const answer = await relay.answer(raw, pathOf(raw).slice(RELAY.length), { user, tenantId, address: addressOf(c) });
     return whileAllowed(answer, async () => {
       const person = await personNow();
-      return tenantId === null ? mayCall(person, method) : mayCallAs(person, tenantId);
+      if (tenantId === null) mayCall(person, method);
+      else if (!mayCallAs(person, tenantId)) throw new DashboardError("forbidden");
     });
   });
 
@@ -364,12 +369,6 @@ function mayCall(user: ConsolePerson, method: string): ConsolePerson {
   if (isReadOnly(user.role) && method !== "GET") throw new DashboardError("read_only");
   if (!isWide(user.role) && user.tenant_id === null) throw new DashboardError("no_tenant");
   return user;
-}
-
-/** While a call runs, its own tenant counts, whichever one the session shows meanwhile. */
-function mayCallAs({ role, tenants }: ConsolePerson, tenantId: string): void {
-  if (role !== "admin" && !tenants.some((one) => one.id === tenantId && one.role === "user"))
-    throw new DashboardError("forbidden");
 }
 
 function assistantRefusal(error: unknown): DashboardError | null {

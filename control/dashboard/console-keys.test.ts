@@ -18,7 +18,9 @@ import { ADMIN, startConsole, type TestConsole } from "../../test/harness/consol
 import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
 import { ANN } from "../../test/harness/sign-in-provider.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
-import { users } from "../db/schema/users.ts";
+import { groupGrants, users } from "../db/schema/users.ts";
+import { endConsoleKeys } from "../keys/end-console-keys.ts";
+import { signInIdentity } from "./users.ts";
 
 const HOUR_MS = 3_600_000;
 const CHAT = "/api/relay/v1/chat/completions";
@@ -234,4 +236,58 @@ it("lets a user call as the own tenant alone, and stops at once when the user ma
   expect(await codeOf(await call(ann, null))).toBe("account_disabled");
   expect({ own: (await keysOf(tenant)).length, other: (await keysOf(other)).length }).toEqual({ own: 1, other: 0 });
   expect(presented).toHaveLength(2);
+});
+
+describe("the console key of a user, with which batches run", () => {
+  let ann: ConsoleBrowser;
+  const be = async (change: Partial<typeof users.$inferInsert>) =>
+    await testing.control.connection.db.update(users).set(change).where(eq(users.provider, "corp"));
+  const keysLeft = async () => {
+    await endConsoleKeys(testing.control.ctx);
+    return (await keysOf(tenant)).length;
+  };
+
+  beforeEach(async () => {
+    ann = testing.browser();
+    await testing.signIn(ann);
+    await be({ status: "active", role: "user", tenant_id: tenant.id });
+    await call(ann, null);
+  });
+
+  it("stays when the person signs out", async () => {
+    await ann.send("POST", "/auth/sign-out");
+    expect(await keysLeft()).toBe(1);
+  });
+
+  it.each<readonly [string, Partial<typeof users.$inferInsert>]>([
+    ["is disabled", { status: "disabled" }],
+    ["only reads", { role: "viewer" }],
+    ["reads every tenant", { role: "auditor", tenant_id: null }],
+    ["has another tenant", { tenant_id: null }],
+  ])("is deleted when the person %s", async (_, change) => {
+    await be(change);
+    const [{ id } = { id: "" }] = await keysOf(tenant);
+    expect(await keysLeft()).toBe(0);
+    const audit = await api<readonly AuditEntry[]>(`/audit?action=delete_key&entity_id=${id}`);
+    expect(audit).toMatchObject([{ detail: { tenant_id: tenant.id, name: "Console playground" } }]);
+  });
+
+  it("is deleted when the person is, and that of another person stays", async () => {
+    await call(admin, tenant.id);
+    await testing.control.connection.db.delete(users).where(eq(users.provider, "corp"));
+    expect(await keysLeft()).toBe(1);
+  });
+
+  it("is deleted when a sign-in finds that the group is gone that gave the tenant", async () => {
+    const { db } = testing.control.connection;
+    const grant = { provider: "corp", group_name: "builders", role: "user", tenant_id: tenant.id } as const;
+    await db.insert(groupGrants).values(grant);
+    await be({ tenant_id: null });
+    const signIn = async (groups: readonly string[]) => {
+      const identity = { provider: "corp", subject: ANN.sub, email: ANN.email, name: ANN.name, groups };
+      await signInIdentity(db, { ...identity, isEmailVerified: true }, { reserved: "", now: new Date(), address: "" });
+      return await keysLeft();
+    };
+    expect([await signIn(["builders"]), await signIn([])]).toEqual([1, 0]);
+  });
 });

@@ -3,13 +3,13 @@
  * it. What its user may do is read with every request.
  */
 import { createHash } from "node:crypto";
-import { and, eq, getTableColumns, gt, lte, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, lte } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";
-import { tenants } from "../db/schema/tenancy.ts";
-import { sessions, type UserRow, users, userTenants } from "../db/schema/users.ts";
+import { sessions, users } from "../db/schema/users.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { FreshReads } from "../kernel/fresh-reads.ts";
-import { type ConsolePerson, personFrom, type TenantGrant } from "../users/person.ts";
+import type { ConsolePerson } from "../users/person.ts";
+import { personNow } from "../users/person-now.ts";
 
 /** How long a session lasts, in seconds. */
 export const SESSION_SECS = 12 * 3600;
@@ -67,8 +67,7 @@ export class Sessions {
       const { user, session } = row;
       if (at.getTime() - session.last_seen_at.getTime() >= SEEN_EVERY_MS)
         await db.update(sessions).set({ last_seen_at: at }).where(eq(sessions.token_hash, hash));
-      const grants = user.status === "active" ? await this.#grantsOf(user) : [];
-      return personFrom(user, grants, { id: session.id, chosen: session.tenant_id });
+      return await personNow(db, user, { id: session.id, chosen: session.tenant_id });
     });
   }
 
@@ -83,19 +82,6 @@ export class Sessions {
     await withDatabaseErrors(async () =>
       this.#options.db.delete(sessions).where(eq(sessions.token_hash, hashOf(token))),
     );
-  }
-
-  /** The tenants of a user, by name. */
-  async #grantsOf({ id, tenant_id }: UserRow): Promise<readonly TenantGrant[]> {
-    const { db } = this.#options;
-    return await db
-      .select({ id: tenants.id, name: tenants.name, role: userTenants.role })
-      .from(tenants)
-      .leftJoin(userTenants, and(eq(userTenants.tenant_id, tenants.id), eq(userTenants.user_id, id)))
-      .where(
-        sql`${tenants.id} IN (SELECT ${userTenants.tenant_id} FROM ${userTenants} WHERE ${userTenants.user_id} = ${id} UNION ALL SELECT ${tenant_id}::uuid)`,
-      )
-      .orderBy(tenants.name);
   }
 }
 

@@ -81,6 +81,33 @@ it.each<[string, () => object, () => Promise<unknown>]>([
   await closed;
 });
 
+it.each<[string, () => object, () => Promise<unknown>]>([
+  ["the account is disabled", asUser, async () => await become({ status: "disabled" })],
+  ["the person has lost its tenant", inBoth, async () => await become({ tenant_id: other.id, more_tenants: [] })],
+  ["the person has signed out", asUser, async () => await ann.send("POST", "/auth/sign-out")],
+])("breaks a file off once %s", { tags: ["check"] }, async (_, before, change) => {
+  await testing.signIn(ann);
+  await become(before());
+  const source = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = source.writable.getWriter();
+  const { management } = testing;
+  testing.management = async () =>
+    new Response(source.readable, {
+      headers: { "content-type": "text/csv", "content-disposition": 'attachment; filename="keys.csv"' },
+    });
+  const { body } = await ann.get(`/api/live/keys?format=csv&tenant_id=${tenant.id}`);
+  testing.management = management;
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  const [first] = await Promise.all([reader.read(), writer.write(bytesOf("id\n"))]);
+  expect(first.value).toEqual(bytesOf("id\n"));
+  const second = reader.read();
+  await change();
+  await expect(second).rejects.toMatchObject({ code: "ERR_STREAM_PREMATURE_CLOSE" });
+  // the page that was asked for keeps its turn until it has come
+  void writer.write(bytesOf("1\n")).catch(() => undefined);
+  await expect(writer.closed).rejects.toMatchObject({ code: "ERR_STREAM_PREMATURE_CLOSE" });
+});
+
 it("leaves an answer alone while it is allowed or the database is away", async () => {
   vi.useFakeTimers();
   const judged: string[] = [];

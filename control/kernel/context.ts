@@ -27,6 +27,8 @@ export interface VerbContext {
   readonly actor: string;
   /** Set if a user of a tenant asks: users must not undo what an admin has set. Absent for admins and the gateway itself. */
   readonly isForUser?: true;
+  /** The person of the console for whom the request is made. Absent: none. */
+  readonly personId?: string;
   /** Where the request came from, for the audit log: an IP address; empty if no request caused it. */
   readonly address: string;
   readonly now: () => Date;

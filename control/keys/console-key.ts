@@ -6,6 +6,7 @@ import { and, lte } from "drizzle-orm";
 import { CONSOLE_KEY_ID_START } from "../../shared/access/console-key.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
+import { consoleKeys } from "../db/schema/users.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
@@ -26,6 +27,8 @@ export async function makeConsoleKey(ctx: VerbContext, tenant: string): Promise<
   return await write(ctx, async (tx, journal) => {
     await lockTenant(tx, tenantId);
     journal.keysRemoved(await deleteKeys(tx, and(isOfConsole(apiKeys.id), lte(apiKeys.expires_at, ctx.now()))));
-    return await insertShortKey(ctx, { tx, journal }, { id, tenantId, name: NAME, lastsMs: KEY_FOR_MS });
+    const made = await insertShortKey(ctx, { tx, journal }, { id, tenantId, name: NAME, lastsMs: KEY_FOR_MS });
+    if (ctx.personId !== undefined) await tx.insert(consoleKeys).values({ key_id: id, user_id: ctx.personId });
+    return made;
   });
 }

@@ -80,7 +80,7 @@ export function keyRoutes(app: Api): void {
     path: "/api/v1/tenants/{id}/console-key",
     summary: "Create a key for the console's playground, valid for an hour",
     description:
-      "For the console's server, which calls models as the tenant for the person in `x-gateway-audit-actor`. Removes expired keys of this kind.",
+      "For the console's server, which calls models as the tenant for the person in `x-gateway-audit-person`, and ends when that one may not do so any more. Removes expired keys of this kind.",
     tag,
     access: "token",
     answer: createdKeySchema,

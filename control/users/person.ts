@@ -50,6 +50,18 @@ export function personFrom(
   return { ...user, role: current?.role ?? own, tenant_id: current?.id ?? null, session_id: id, tenants };
 }
 
+/** True for who spends money of the tenant, whichever one the session shows. */
+export function mayCallAs({ status, role, tenants }: ConsolePerson, tenantId: string): boolean {
+  if (status !== "active") return false;
+  return role === "admin" || tenants.some((one) => one.id === tenantId && one.role === "user");
+}
+
+/** True for who may see what this person saw `before`, whichever tenant the session shows by now. */
+export function seesStill({ role, tenants }: ConsolePerson, before: ConsolePerson): boolean {
+  if (isWide(before.role) || isWide(role)) return role === "admin" || role === before.role;
+  return tenants.some(({ id }) => id === before.tenant_id);
+}
+
 /** The strongest of these roles; there is at least one. */
 export function strongest<R extends UserRole>(roles: readonly R[]): R {
   return USER_ROLES.find((role) => (roles as readonly UserRole[]).includes(role)) as R;

@@ -44,12 +44,7 @@ async function steps(received: PipelineInput, call: Call, known: Known): Promise
     headers.set("x-session-id", call.requestId);
   const { path } = received.place;
   const { 0: theirs, 1: client } = new WebSocketPair();
-  const share = call.memory.responseMemory.join(
-    current.principal.tenant.id,
-    client,
-    call.ports.clock(),
-    call.config.realtimeMaxMs,
-  );
+  const share = call.memory.responseMemory.join(current.principal.tenant.id, client, call.config.realtimeMaxMs);
   if (share === null) throw new GatewayError("realtime_backlog", { complaint: TOO_MANY });
   new ResponsesSocket(call, client, share, async (body, signal) => {
     const request = new Request(new URL(path, url), { method: "POST", headers, body, signal });

@@ -37,7 +37,6 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
     limit: "the same, for those of one tenant; as many bytes its clients may leave unread",
     unit: "bytes",
   },
-  tenantResponsesSockets: { limit: "WebSockets of Responses of one tenant that a Worker holds", unit: "count" },
   bodySilence: { limit: "longest pause while a request body arrives", unit: "ms" },
   bodyTime: { limit: "time for a whole request body to arrive", unit: "ms" },
   guardrailsScan: {

@@ -55,6 +55,7 @@ const BY_VARIABLE: readonly (readonly [variable: string, limit: string, more: st
   ["GATEWAY_CELL_HEADROOM", "fraction of a cell's slots kept free for tenants below their share", ""],
   ["GATEWAY_MAX_QUEUED_PER_TENANT", "waiting requests of one tenant in a cell", ""],
   ["GATEWAY_STORED_OBJECTS_PER_TENANT", "ids of stored answers, their items and containers that a tenant has", ""],
+  ["GATEWAY_RESPONSES_SOCKETS_PER_TENANT", "WebSockets of Responses of one tenant that a Worker holds", ""],
   ["GATEWAY_MAX_BODY_BYTES", "size of a request body, in bytes", ""],
   [
     "GATEWAY_UPSTREAM_TIMEOUT_SECS",

@@ -43,7 +43,6 @@ export const LIMITS = {
   responsesKept: 8 * MIB,
   responsesMemory: 32 * MIB,
   tenantResponsesMemory: 16 * MIB,
-  tenantResponsesSockets: 32,
   queuedInCell: 20_000,
   headroomFrom: 40,
   toolsOfRequest: 128,

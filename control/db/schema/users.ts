@@ -47,6 +47,12 @@ export const sessions = pgTable("dashboard_sessions", {
   agent: text("agent").notNull().default(""),
 });
 
+/** For whom the console has made a key. The person can be gone: the key then ends (docs/rules/console.md#relay). */
+export const consoleKeys = pgTable("dashboard_keys", {
+  key_id: uuid("key_id").primaryKey(),
+  user_id: uuid("user_id").notNull(),
+});
+
 /** Who may sign in without waiting for approval (docs/rules/users.md#invitations). */
 export const invitations = pgTable("dashboard_invitations", {
   ...idColumn,

@@ -60,8 +60,8 @@ const ESCAPED_LENGTH = 5;
 const SYSTEM = /^\/+(?:proc|dev|sys)\//;
 /** Bytes in base64, which may start with a slash. */
 const BASE64 = /^[\w+/=-]*$/;
-/** JPEG, BMP and TIFF: no path starts like this. */
-const IMAGE_BYTES = /^(?:\/9j\/|Qk|SUkq|TU0A)/;
+/** JPEG, MP3 (MPEG-1, 128 kbit/s), BMP and TIFF: no path starts like this. */
+const MEDIA_BYTES = /^(?:\/9j\/|\/\/u[QSU]|Qk|SUkq|TU0A)/;
 /** A path without a dot is not so long. */
 const BASE64_MIN = 512;
 /** Slashes that a path may have more of without being another one. */
@@ -110,7 +110,7 @@ function isPath(start: string, bytes: number): boolean {
 
 function isBase64(start: string): boolean {
   if (!BASE64.test(start)) return false;
-  return IMAGE_BYTES.test(start) || start.replace(MORE_SLASHES, "/").length >= BASE64_MIN;
+  return MEDIA_BYTES.test(start) || start.replace(MORE_SLASHES, "/").length >= BASE64_MIN;
 }
 
 /** {@link isOwnPlace} of a string of a document. */

@@ -159,6 +159,7 @@ describe("the objects that a body names", () => {
   it.each([
     ["a JPEG image", "/9j/4AAQSkZJRgABAQ"],
     ["a long JPEG image", `/9j/${"Ab+/".repeat(2_000)}=`],
+    ["short sound", "//uQxAAA"],
     ["sound", `//uQxAAA${"Ab+/".repeat(2_000)}`],
     ["a URL", "https://a.test/../x.png"],
     ["a file of no place", "x..png"],

@@ -42,6 +42,7 @@ describe("the sessions that headers name", () => {
   });
 
   it("are what each reading of `;` in a query finds, each once", () => {
+    expect(sessionIdsOf(headersOf(), "?sessionId=a,b")).toEqual(["a,b", "a", "b"]);
     expect(sessionIdsOf(headersOf(), "?sessionId=a;b&x.sessionId=c&sessions=d")).toEqual(["a;b", "a"]);
   });
 

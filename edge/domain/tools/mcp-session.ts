@@ -1,7 +1,7 @@
 /**
  * The session ids that a call to an MCP server, or its answer, names: the header `mcp-session-id` of MCP's streamable HTTP
  * transport, and the parameter `sessionId` or `session_id` of the older one, in any spelling that a server may take for it
- * (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas; the gateway cannot
+ * (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas, and some servers read a parameter so; the gateway cannot
  * know which one a server uses, so each counts, and the whole value too: an id may contain commas. Some servers read a value
  * without its quotes, and without what follows a `;`, though an id may have some itself. All of this counts in a call. Of an
  * answer only the whole value is an id: the ids of different sessions may start alike.
@@ -15,9 +15,9 @@ export const SESSION_IDS_MAX = 8;
 /** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}, counting equal and empty ones of the header. */
 export function sessionIdsOf(headers: Headers, search = ""): readonly string[] | null {
   const value = headers.get("mcp-session-id")?.trim() ?? "";
-  const parts = [...value.split(",", SESSION_IDS_MAX + 1), ...idsInQuery(search)];
+  const parts = [value, ...idsInQuery(search)].flatMap((id) => id.split(",", SESSION_IDS_MAX + 1));
   if (parts.flatMap((part) => part.split(";")).length > SESSION_IDS_MAX) return null;
-  const ids = [value, ...parts].flatMap(upToEachSemicolon);
+  const ids = [value, ...idsInQuery(search), ...parts].flatMap(upToEachSemicolon);
   return eachOnce(ids.flatMap((id) => [id.trim(), unquoted(id)]));
 }
 

@@ -185,17 +185,22 @@ function ofModel(text: string): ScannedText {
   return { text, user: false };
 }
 
+/** Some readers drop every byte order mark at the start, not the first one only. */
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes).replace(/^\uFEFF+/, "");
+}
+
 function* collectedTexts(
   bytes: Uint8Array,
   events: boolean,
   room: (characters: number) => boolean,
 ): Steps<CollectedTexts> {
   const texts = new CollectedTexts(room);
-  const text = events ? null : new TextDecoder().decode(bytes);
+  const text = events ? null : textOf(bytes);
   const hasEvents = text === null || EVENT_LINE.test(text);
   if (text !== null) yield* texts.document(text, hasEvents);
   if (hasEvents) yield* filtered(new SseFilter([texts], true), bytes);
-  yield* texts.again(() => text ?? new TextDecoder().decode(bytes));
+  yield* texts.again(() => text ?? textOf(bytes));
   return texts;
 }
 
@@ -208,7 +213,7 @@ function* redactedBytes(
   const tally = new RedactionTally();
   let redacted = bytes;
   if (!events) {
-    const given = new TextDecoder().decode(bytes);
+    const given = textOf(bytes);
     const hasEvents = EVENT_LINE.test(given);
     redacted = new TextEncoder().encode(yield* redactDocument(scan, tally, given, scanRoom(), take, hasEvents));
     if (!hasEvents) return redacted;

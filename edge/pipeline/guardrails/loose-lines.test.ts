@@ -36,6 +36,7 @@ describe("a keyword behind an escape, in a line of JSON", () => {
   const all: [string, string, string][] = [
     ...first.map((line): [string, string, string] => [`behind the line ${line}`, `${line}\n${MESSAGE}\n`, LINES]),
     ...before.map((lead): [string, string, string] => [`behind ${lead}`, `${lead}${MESSAGE}\n`, LINES]),
+    ["of a document behind two marks of byte order", `\uFEFF\uFEFF{"a":\n${MESSAGE}}`, "application/json"],
     ["behind a text, as a string", `x\n"${HIDDEN}"\n`, LINES],
     ["behind another record", `${lineOf("a")}\n\u001e${MESSAGE}\n`, LINES],
     ...before

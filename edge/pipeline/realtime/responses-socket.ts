@@ -108,12 +108,16 @@ export class ResponsesSocket {
       this.#silence.begin();
       queue.push(data as Message);
     });
-    socket.addEventListener("close", ({ code, reason }) => this.#end(passedOn({ code, reason })));
-    socket.addEventListener("error", () => {
+    const brokenOff = (): void => {
       this.#end({ code: 1001, reason: "" });
       // its client reads and keeps nothing any more
       this.#share.remove(socket);
+    };
+    socket.addEventListener("close", ({ code, reason }) => {
+      if (code === 1006) brokenOff();
+      else this.#end(passedOn({ code, reason }));
     });
+    socket.addEventListener("error", brokenOff);
     socket.accept();
     this.#silence.begin();
     const { interruption } = this.#call;

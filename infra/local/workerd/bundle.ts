@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Plugin } from "esbuild";
 import { hashOfSources } from "../../sources.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -77,6 +78,17 @@ function readBundle(folder: string): WorkerBundle {
   return { code: readFileSync(join(folder, KEPT.code)), exports };
 }
 
+/** Descriptions of variables are read by the documentation alone (infra/reference). */
+const DESCRIBED = /\.describe\(\s*"(?:[^"\\]|\\.)*",?\s*\)/g;
+const withoutDescriptions: Plugin = {
+  name: "without-descriptions",
+  setup: (build) =>
+    build.onLoad({ filter: /[\\/](?:edge[\\/]env|plane-variables)\.ts$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(DESCRIBED, ""),
+      loader: "ts",
+    })),
+};
+
 async function bundle(minify: boolean, entry: string): Promise<WorkerBundle> {
   // A gateway whose Worker was bundled before needs no bundler.
   const { build } = await import("esbuild");
@@ -95,6 +107,7 @@ async function bundle(minify: boolean, entry: string): Promise<WorkerBundle> {
     conditions: ["workerd", "worker", "browser", "module"],
     external: ["cloudflare:*", "node:*"],
     logLevel: "silent",
+    plugins: [withoutDescriptions],
   });
   const [file] = result.outputFiles;
   const [output] = Object.values(result.metafile.outputs);

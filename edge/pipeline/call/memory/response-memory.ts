@@ -34,6 +34,8 @@ const OVER_AFTER_MS = 60_000;
 export class ResponseShare {
   readonly #all: MemoryBudget;
   readonly #leave: () => void;
+  /** Gives back what is over by time, of all tenants. */
+  readonly #sweep: () => void;
   readonly #own = new MemoryBudget(LIMITS.tenantResponsesMemory, () => this.giveUp());
   /** By the function that frees it, the oldest first. */
   readonly #kept = new Map<() => void, Kept>();
@@ -41,9 +43,10 @@ export class ResponseShare {
   /** Of requests that wait and run, each with when it is over at the latest. */
   readonly #requests = new Map<RequestMemory, number>();
 
-  constructor(all: MemoryBudget, leave: () => void) {
+  constructor(all: MemoryBudget, leave: () => void, sweep: () => void) {
     this.#all = all;
     this.#leave = leave;
+    this.#sweep = sweep;
   }
 
   get keptBytes(): number {
@@ -55,11 +58,12 @@ export class ResponseShare {
     return [...this.#joined.values()].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0);
   }
 
-  /** False: the tenant has too many connections. */
-  add(socket: WebSocket, overMs: number): boolean {
-    if (this.#joined.size >= LIMITS.tenantResponsesSockets) return false;
+  get sockets(): number {
+    return this.#joined.size;
+  }
+
+  add(socket: WebSocket, overMs: number): void {
     this.#joined.set(socket, { unreadBytes: 0, overMs });
-    return true;
   }
 
   /** Called by the request of the connection itself. */
@@ -83,15 +87,20 @@ export class ResponseShare {
   open(socket: WebSocket): RequestMemory {
     const [own, all] = [this.#own.open(), this.#all.open()];
     let [ofOwn, ofAll] = [0, 0];
+    const fits = (totalBytes: number): boolean => {
+      const more = Math.max(totalBytes - ofOwn, 0);
+      if (!own.grow(more)) return false;
+      ofOwn += more;
+      const moreOfAll = totalBytes > LIMITS.smallBody ? Math.max(totalBytes - ofAll, 0) : 0;
+      if (!all.grow(moreOfAll)) return false;
+      ofAll += moreOfAll;
+      return true;
+    };
     const memory: RequestMemory = {
       cover: (totalBytes) => {
-        const more = Math.max(totalBytes - ofOwn, 0);
-        if (!own.grow(more)) return false;
-        ofOwn += more;
-        const moreOfAll = totalBytes > LIMITS.smallBody ? Math.max(totalBytes - ofAll, 0) : 0;
-        if (!all.grow(moreOfAll)) return false;
-        ofAll += moreOfAll;
-        return true;
+        if (fits(totalBytes)) return true;
+        this.#sweep();
+        return fits(totalBytes);
       },
       close: () => {
         own.close();
@@ -141,6 +150,14 @@ export class ResponseShare {
 export class ResponseMemory {
   readonly #all = new MemoryBudget(LIMITS.responsesMemory, () => this.#giveUp());
   readonly #shares = new Map<string, ResponseShare>();
+  readonly #most: number;
+  readonly #clock: () => number;
+
+  /** `most`: connections of a tenant. */
+  constructor(most: number, clock: () => number) {
+    this.#most = most;
+    this.#clock = clock;
+  }
 
   /** Bytes that are reserved. */
   get usedBytes(): number {
@@ -148,15 +165,19 @@ export class ResponseMemory {
   }
 
   /** The share of a tenant's connection, which lasts so long at most; null: the tenant has too many. Its socket is removed at its end. */
-  join(tenantId: string, socket: WebSocket, nowMs: number, longestMs: number): ResponseShare | null {
-    for (const one of this.#shares.values()) one.sweep(nowMs);
-    const share: ResponseShare =
-      this.#shares.get(tenantId) ??
-      new ResponseShare(this.#all, () => {
-        if (this.#shares.get(tenantId) === share) this.#shares.delete(tenantId);
-      });
+  join(tenantId: string, socket: WebSocket, longestMs: number): ResponseShare | null {
+    const sweep = (): void => {
+      for (const one of this.#shares.values()) one.sweep(this.#clock());
+    };
+    sweep();
+    const leave = (): void => {
+      if (this.#shares.get(tenantId) === share) this.#shares.delete(tenantId);
+    };
+    const share: ResponseShare = this.#shares.get(tenantId) ?? new ResponseShare(this.#all, leave, sweep);
     this.#shares.set(tenantId, share);
-    return share.add(socket, nowMs + longestMs + OVER_AFTER_MS) ? share : null;
+    if (share.sockets >= this.#most) return null;
+    share.add(socket, this.#clock() + longestMs + OVER_AFTER_MS);
+    return share;
   }
 
   /** The tenant that keeps the most loses its oldest. */

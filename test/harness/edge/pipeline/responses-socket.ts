@@ -58,7 +58,7 @@ export function openResponses(world: TestPipeline, answer: NthAnswer, tenantId =
     return await answer(asked.at(-1) ?? {}, asked.length);
   };
   const client = socket as unknown as WebSocket;
-  const share = world.memory.responseMemory.join(tenantId, client, world.nowMs, call.config.realtimeMaxMs);
+  const share = world.memory.responseMemory.join(tenantId, client, call.config.realtimeMaxMs);
   if (share === null) throw new Error("too many connections");
   new ResponsesSocket(call, client, share, ask).start();
   return { socket, asked, signals, call };

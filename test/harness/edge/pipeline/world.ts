@@ -62,6 +62,8 @@ import { TestMcpSessions } from "./mcp-sessions.ts";
 import { TestOriginals } from "./originals.ts";
 import { keyOf, modelOf } from "./records.ts";
 
+/** WebSockets of Responses that a tenant may have. */
+export const SOCKETS = 8;
 export const SECRET = `sk_${"ab".repeat(24)}`;
 
 export const GRANT = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
@@ -173,7 +175,7 @@ export class TestPipeline {
     captures: new TenantCalls({ inAll: LIMITS.captureCalls, ofTenant: LIMITS.tenantCaptureCalls }),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
-    responseMemory: new ResponseMemory(),
+    responseMemory: new ResponseMemory(SOCKETS, () => this.nowMs),
     toolLists: new ToolLists(),
     endpoints: new RecentFailures(),
     interruption: new Interruption(),
