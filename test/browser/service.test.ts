@@ -35,10 +35,10 @@ it("tells refusals from failures, and marks what was changed", { tags: ["check"]
   await page.goto(`/service?model=${name}&zone=utc`);
   const byModel = page.getByRole("table", { name: "By model" });
   expect(await countsIn(byModel, name)).toEqual(["3", "1", "1", "0", "33.3%"]);
-  await page.getByRole("slider", { name: /^Requests: / }).waitFor();
+  await page.getByRole("slider", { name: /^Requests per 15 min: / }).waitFor();
   await page
     .getByRole("table", { name: "Changes in this period" })
-    .getByRole("row", { name: /update model/ })
+    .getByRole("row", { name: /Update model/ })
     .waitFor();
   await page.getByText("A change", { exact: true }).first().waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);

@@ -8,6 +8,7 @@ import { formatInstant, instantOf } from "../../time/instants.ts";
 import { serverNowMs } from "../../time/server-time.ts";
 import { zoneLabel } from "../../time/zones.ts";
 import { Empty } from "../../ui/states.tsx";
+import { actionText } from "../audit/action-words.ts";
 import { CsvLink } from "../list/csv-link.tsx";
 import { ListTable } from "../list/list-table.tsx";
 import { type ListColumn, useListView } from "../list/use-list-view.tsx";
@@ -77,7 +78,7 @@ function columnsOf(zone: string, isOfReplicas: boolean): readonly ListColumn<Aud
   return [
     { id: "when", head: text("when"), cell: ({ ts }) => formatInstant(zone, instantOf(ts)) },
     { id: "who", head: text("who"), cell: ({ actor }) => <bdi>{actor}</bdi> },
-    { id: "what", head: text("what"), cell: ({ action }) => action.replaceAll("_", " ") },
+    { id: "what", head: text("what"), cell: ({ action }) => actionText(action) },
     ...(isOfReplicas ? [replica] : []),
     {
       id: "changes",
