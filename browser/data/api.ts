@@ -61,8 +61,14 @@ export async function send(request: Request): Promise<Response> {
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+type Param = string | number | boolean | null | undefined;
+
 interface CallInit {
-  readonly params?: Partial<Readonly<Record<"path" | "query" | "header", Readonly<Record<string, unknown>>>>>;
+  readonly params?: {
+    readonly path?: Readonly<Record<string, Param>>;
+    readonly query?: Readonly<Record<string, Param | readonly Param[]>>;
+    readonly header?: Readonly<Record<string, Param>>;
+  };
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }

@@ -9,7 +9,7 @@ const NAMED = "react-named";
 const require = createRequire(import.meta.url);
 
 /** The text of a module with the exports of React or of its JSX runtime; those that nobody imports are left out of a bundle. */
-export function namedModule(module: string): string {
+function namedModule(module: string): string {
   const names = Object.keys(require(module) as object).filter((name) => name !== "default");
   return [
     `import * as whole from ${JSON.stringify(require.resolve(module))};`,
