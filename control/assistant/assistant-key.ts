@@ -9,7 +9,7 @@ import { apiKeys, tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
-import { insertShortKey } from "../keys/insert-short-key.ts";
+import { insertShortKey } from "../keys/insert-key.ts";
 import { deleteKeys } from "../tenants/delete-keys.ts";
 import { insertTenant } from "../tenants/insert-tenant.ts";
 import { ASSISTANT_TENANT_ID, freeAssistantName } from "../tenants/own-tenants.ts";

@@ -13,7 +13,7 @@ import { write } from "../kernel/write.ts";
 import { deleteKeys } from "../tenants/delete-keys.ts";
 import { isOfConsole } from "../tenants/own-tenants.ts";
 import { lockTenant } from "../tenants/tenant-record.ts";
-import { insertShortKey } from "./insert-short-key.ts";
+import { insertShortKey } from "./insert-key.ts";
 
 const KEY_FOR_MS = 3_600_000;
 /** Of every such key, so that the people of the tenant know it in their lists. */

@@ -1,6 +1,5 @@
 /** Creates a key for a tenant. Only this answer shows the secret (docs/rules/keys.md#secret). */
 import { and, eq, not } from "drizzle-orm";
-import { hashKeySecret, keyPrefix, makeKeySecret, pepperId } from "../../shared/access/api-key.ts";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { type CreatedKey, createKeySchema } from "../../shared/schema/api-key.ts";
@@ -12,15 +11,13 @@ import { isOfConsole } from "../tenants/own-tenants.ts";
 import { lockTenant } from "../tenants/tenant-record.ts";
 import { changedByAdmin, createdByUser } from "./admin-limits.ts";
 import { boundModelNames } from "./bound-model-names.ts";
+import { insertKey } from "./insert-key.ts";
 import { keyColumns } from "./key-columns.ts";
-import { keyRecord } from "./key-record.ts";
 
 /** The key and its secret. Throws 400, 404, and 409 `too_many_keys` for a user. */
 export async function createKey(ctx: VerbContext, tenant: string, input: unknown): Promise<Written<CreatedKey>> {
   const tenantId = parseId(tenant);
   const body = parse(createKeySchema, input);
-  const secret = makeKeySecret(ctx.randomBytes(24));
-  const hash = hashKeySecret(secret, ctx.pepper);
   return await write(ctx, async (tx, journal) => {
     await lockTenant(tx, tenantId);
     if (ctx.isForUser === true) {
@@ -32,28 +29,14 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
     if (body.expires_at != null && Date.parse(body.expires_at) <= now.getTime())
       throw fieldError("expires_at", "must be in the future: the key would never be accepted");
     const fields = keyColumns(body, null, now) as typeof apiKeys.$inferInsert;
-    const [row] = await tx
-      .insert(apiKeys)
-      .values({
+    return await insertKey(
+      ctx,
+      { tx, journal },
+      {
         ...fields,
         ...(ctx.isForUser === true ? createdByUser(fields) : changedByAdmin(null, fields, body)),
         tenant_id: tenantId,
-        key_prefix: keyPrefix(secret),
-        key_hash: hash,
-        key_pepper: pepperId(ctx.pepper),
-        created_at: now,
-        updated_at: now,
-        rev: journal.rev,
-      })
-      .returning();
-    if (row === undefined) throw new GatewayError("internal_error");
-    journal.audit({
-      action: "create_key",
-      entityType: "api_key",
-      entityId: row.id,
-      detail: { tenant_id: tenantId, name: row.name, key_prefix: row.key_prefix },
-    });
-    journal.keyChanged(row);
-    return { key: keyRecord(row), secret };
+      },
+    );
   });
 }

@@ -105,6 +105,7 @@ it("an auditor opens models, tenants, prices and alerts, and has no button that 
   /** An address, and a text that stands there once everything is loaded. */
   const places = [
     [`/models/${model.id}`, "Details"],
+    [`/models/${model.id}?tab=connection`, "No API key is set. Requests are sent without one."],
     [`/tenants/${tenant.id}`, "Limits"],
     ["/prices", model.model_name],
     ["/alerts?tab=channels", channel.name],
@@ -115,7 +116,8 @@ it("an auditor opens models, tenants, prices and alerts, and has no button that 
     await page.goto(path);
     await page.getByText(loaded, { exact: true }).first().waitFor();
     const writing = (await page.getByRole("button").allTextContents()).filter((name) => WRITES.test(name));
-    expect({ path, writing }).toEqual({ path, writing: [] });
+    const secrets = await page.locator("input[type=password]").count();
+    expect({ path, writing, secrets }).toEqual({ path, writing: [], secrets: 0 });
   }
   expect(await isFine(visit)).toEqual(FINE);
 });

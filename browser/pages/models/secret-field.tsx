@@ -1,4 +1,5 @@
 import { TextField } from "../../ui/fields.tsx";
+import { useReadOnly } from "../../ui/read-only.ts";
 
 interface SecretFieldProps {
   readonly label: string;
@@ -10,6 +11,7 @@ interface SecretFieldProps {
 
 /** A secret that is typed in and never shown; the browser does not offer to keep it, as it is nobody's password. */
 export function SecretField({ onChange, ...field }: SecretFieldProps) {
+  if (useReadOnly()) return null;
   return (
     <TextField
       {...field}

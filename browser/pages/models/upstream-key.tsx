@@ -8,6 +8,7 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Row, Stack } from "../../ui/layout.tsx";
+import { useReadOnly } from "../../ui/read-only.ts";
 import { useUnsaved } from "../../ui/unsaved.tsx";
 import { MODEL_READS } from "./model-reads.ts";
 import { SecretField } from "./secret-field.tsx";
@@ -51,12 +52,14 @@ export function UpstreamKey({ owner }: UpstreamKeyProps) {
     event.preventDefault();
     if (isSecretGiven(typed)) run(typed);
   };
+  const hint = text(isSet ? "keySet" : owner.kind === "model" ? "keyNotSet" : "keyInherited");
+  if (useReadOnly()) return <p>{hint}</p>;
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
         <SecretField
           label={text(isSet ? "keyNew" : "key")}
-          hint={text(isSet ? "keySet" : owner.kind === "model" ? "keyNotSet" : "keyInherited")}
+          hint={hint}
           error={error === null ? undefined : `${error.message} (${error.code})`}
           value={typed}
           onChange={(value) => {
