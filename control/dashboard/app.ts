@@ -29,12 +29,13 @@ import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { isOriginAllowed, ownOrigin } from "./origins.ts";
+import { CLIENT_GONE } from "./passed-on.ts";
 import { Relay } from "./relay.ts";
 import { shortAddress, shortAgent } from "./session-origin.ts";
 import { sessionRoutes, shownUser } from "./session-routes.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
-import { isLoopbackAddress, loopbackUser } from "./sign-in/loopback-user.ts";
+import { isLoopbackAddress, LoopbackUsers } from "./sign-in/loopback-user.ts";
 import { EmailNotVerified, OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
 import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
@@ -49,7 +50,6 @@ const KNOWN_BROWSER_COOKIE = "gateway_known_browser";
 const KNOWN_BROWSER = "browser ";
 /** Browsers keep no cookie for longer. */
 const KNOWN_BROWSER_SECS = 400 * 86_400;
-const SIGN_IN_BODY_MAX_BYTES = 16 * 1024;
 /** A question with the conversation before it; a proposal that is run. */
 const ASSISTANT_BODY_MAX_BYTES = 2 * 1024 * 1024;
 const LIVE = "/api/live";
@@ -81,6 +81,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   const sessions = new Sessions(options);
   const states = new SignInStates(env.sessionSecret, options);
   const attempts = new SignInAttempts(nowMs);
+  const loopbackUsers = new LoopbackUsers();
   const failures = new AuthFailures();
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
@@ -132,12 +133,11 @@ export function createDashboard(options: DashboardOptions): Hono {
     hasDeployments: async () => await hasDeployments(options),
   });
 
-  app.post(SIGN_IN_PATH, bodyLimit({ maxSize: SIGN_IN_BODY_MAX_BYTES, onError: tooLarge }), async (c) => {
+  app.post(SIGN_IN_PATH, async (c) => {
     const address = addressOf(c) ?? "unknown";
     const guesser = await guesserOf(c, address);
-    const waitMs = attempts.waitMs(guesser);
-    if (waitMs > 0) throw new DashboardError("too_many_sign_ins", { "retry-after": String(Math.ceil(waitMs / 1000)) });
-    const given = parse(credentialsSchema, await jsonOf(c));
+    const given = parse(credentialsSchema, jsonIn(await attempts.bodyOf(guesser, c.req.raw)));
+    if (c.req.raw.signal.aborted) return new Response(null, { status: CLIENT_GONE });
     // No other request may come between the judgement and its count.
     if (attempts.waitMs(guesser) > 0 || !isBreakGlass(env, given)) {
       attempts.failed(guesser);
@@ -315,7 +315,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     const known = await getSignedCookie(c, env.sessionSecret, KNOWN_BROWSER_COOKIE);
     if (typeof known === "string" && known.startsWith(KNOWN_BROWSER)) return known;
     const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
-    const user = isLoopbackAddress(address) && incoming !== undefined ? await loopbackUser(incoming.socket) : null;
+    const user = isLoopbackAddress(address) && incoming !== undefined ? await loopbackUsers.of(incoming.socket) : null;
     return user === null ? address : `user ${user}`;
   }
 
@@ -383,8 +383,12 @@ function pathOf(request: Request): string {
 }
 
 async function jsonOf(c: Context): Promise<unknown> {
+  return jsonIn(await c.req.arrayBuffer());
+}
+
+function jsonIn(bytes: AllowSharedBufferSource): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await c.req.arrayBuffer()));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     throw new GatewayError("invalid_json");
   }

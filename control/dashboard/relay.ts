@@ -12,7 +12,7 @@ import type { ConsolePerson } from "../users/person.ts";
 import type { ConsoleKeys } from "./console-keys.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { OpenCalls } from "./open-calls.ts";
-import { passedOn } from "./passed-on.ts";
+import { CLIENT_GONE, passedOn } from "./passed-on.ts";
 
 /** Every request that is passed on: its method and path below /api/relay. */
 const ROUTES: readonly RegExp[] = [
@@ -48,9 +48,6 @@ const ANSWER_TYPE = /^(application\/json|text\/event-stream)\s*(;|$)/i;
 const BODY_MAX_BYTES = 32 * 1024 * 1024;
 /** A file with the form around it. */
 const UPLOAD_MAX_BYTES = LIMITS.fileBytes + 65_536;
-
-/** Nobody reads this status. */
-const CLIENT_GONE = 499;
 
 type Answer = Awaited<ReturnType<typeof fetch>>;
 
