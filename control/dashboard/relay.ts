@@ -118,8 +118,12 @@ export class Relay {
     const answer = await this.#send(`${this.#options.baseUrl}${path}`, { method, headers, body, request });
     if (answer === null) return new Response(null, { status: CLIENT_GONE });
     const { status } = answer;
-    // The key was deleted or replaced. What an upstream refuses is the upstream's own key.
-    if (status === 401 && !answer.headers.has("x-gateway-upstream-status")) await own?.forget();
+    // What an upstream refuses is the upstream's own key.
+    if (own !== null && status === 401 && !answer.headers.has("x-gateway-upstream-status")) {
+      void body?.drop();
+      await Promise.all([own.forget(), answer.body?.cancel()]);
+      throw this.#unavailable("it does not know the console's key");
+    }
     if (status < 300 || status >= 400) {
       const onEnd = (): void => void body?.drop();
       const stream =
@@ -153,7 +157,7 @@ export class Relay {
 
   #unavailable(reason: string): DashboardError {
     this.#options.log.warn({ event: "data_plane_unreachable", reason });
-    return new DashboardError("data_plane_unavailable");
+    return new DashboardError("data_plane_unavailable", { "retry-after": "1" });
   }
 }
 
