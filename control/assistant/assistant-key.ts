@@ -8,6 +8,7 @@ import { createTenantSchema } from "../../shared/schema/tenant.ts";
 import { apiKeys, tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse } from "../kernel/parse.ts";
+import { whenStored } from "../kernel/stored-key.ts";
 import { write } from "../kernel/write.ts";
 import { insertShortKey } from "../keys/insert-key.ts";
 import { deleteKeys } from "../tenants/delete-keys.ts";
@@ -16,9 +17,9 @@ import { ASSISTANT_TENANT_ID, freeAssistantName } from "../tenants/own-tenants.t
 
 const KEY_FOR_MS = 86_400_000;
 
-/** The key and its secret; keys of it that have expired are removed. */
+/** The key and its secret; keys of it that have expired are removed. Throws 503. */
 export async function makeAssistantKey(ctx: VerbContext): Promise<Written<CreatedKey>> {
-  return await write(ctx, async (tx, journal) => {
+  const written = await write(ctx, async (tx, journal) => {
     const now = ctx.now();
     const mine = eq(tenants.id, ASSISTANT_TENANT_ID);
     const [known] = await tx.select({ id: tenants.id }).from(tenants).where(mine).for("update");
@@ -34,4 +35,5 @@ export async function makeAssistantKey(ctx: VerbContext): Promise<Written<Create
     const key = { id: null, tenantId: ASSISTANT_TENANT_ID, name: "assistant", lastsMs: KEY_FOR_MS };
     return await insertShortKey(ctx, { tx, journal }, key);
   });
+  return await whenStored(ctx, written, written.record.secret);
 }

@@ -108,7 +108,11 @@ function contextOf({
     oldPeppers,
     ssrf: { blockPrivate: false, allowedCidrs: [] },
     resolve: async () => [],
-    publisher: { publish: async () => "done", unconfirmed: async () => ({ changes: 0, sinceMs: null }) },
+    publisher: {
+      publish: async () => "done",
+      refresh: async () => undefined,
+      unconfirmed: async () => ({ changes: 0, sinceMs: null }),
+    },
     checkIntervalSecs: 900,
     checkIsDue: () => undefined,
   };

@@ -29,12 +29,13 @@ import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { isOriginAllowed, ownOrigin } from "./origins.ts";
+import { CLIENT_GONE } from "./passed-on.ts";
 import { Relay } from "./relay.ts";
 import { shortAddress, shortAgent } from "./session-origin.ts";
 import { sessionRoutes, shownUser } from "./session-routes.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
-import { isLoopbackAddress, loopbackUser } from "./sign-in/loopback-user.ts";
+import { isLoopbackAddress, LoopbackUsers } from "./sign-in/loopback-user.ts";
 import { EmailNotVerified, OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
 import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
@@ -49,7 +50,6 @@ const KNOWN_BROWSER_COOKIE = "gateway_known_browser";
 const KNOWN_BROWSER = "browser ";
 /** Browsers keep no cookie for longer. */
 const KNOWN_BROWSER_SECS = 400 * 86_400;
-const SIGN_IN_BODY_MAX_BYTES = 16 * 1024;
 /** A question with the conversation before it; a proposal that is run. */
 const ASSISTANT_BODY_MAX_BYTES = 2 * 1024 * 1024;
 const LIVE = "/api/live";
@@ -81,6 +81,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   const sessions = new Sessions(options);
   const states = new SignInStates(env.sessionSecret, options);
   const attempts = new SignInAttempts(nowMs);
+  const loopbackUsers = new LoopbackUsers();
   const failures = new AuthFailures();
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
@@ -132,12 +133,11 @@ export function createDashboard(options: DashboardOptions): Hono {
     hasDeployments: async () => await hasDeployments(options),
   });
 
-  app.post(SIGN_IN_PATH, bodyLimit({ maxSize: SIGN_IN_BODY_MAX_BYTES, onError: tooLarge }), async (c) => {
+  app.post(SIGN_IN_PATH, async (c) => {
     const address = addressOf(c) ?? "unknown";
     const guesser = await guesserOf(c, address);
-    const waitMs = attempts.waitMs(guesser);
-    if (waitMs > 0) throw new DashboardError("too_many_sign_ins", { "retry-after": String(Math.ceil(waitMs / 1000)) });
-    const given = parse(credentialsSchema, await jsonOf(c));
+    const given = parse(credentialsSchema, jsonIn(await attempts.bodyOf(guesser, c.req.raw)));
+    if (c.req.raw.signal.aborted) return new Response(null, { status: CLIENT_GONE });
     // No other request may come between the judgement and its count.
     if (attempts.waitMs(guesser) > 0 || !isBreakGlass(env, given)) {
       attempts.failed(guesser);
@@ -216,14 +216,14 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   app.all(`${RELAY}/*`, async (c) => {
     const token = (await tokenOf(c)) ?? "";
-    const { method, raw } = c.req;
+    const { raw } = c.req;
     const personNow = async () => active(token === "" ? null : await sessions.personOf(token));
-    const user = mayCall(await personNow(), method);
+    const user = mayCall(await personNow());
     const tenantId = tenantOfCall(user, raw);
     const answer = await relay.answer(raw, pathOf(raw).slice(RELAY.length), { user, tenantId, address: addressOf(c) });
     return whileAllowed(answer, async () => {
       const person = await personNow();
-      if (tenantId === null) mayCall(person, method);
+      if (tenantId === null) mayCall(person);
       else if (!mayCallAs(person, tenantId)) throw new DashboardError("forbidden");
     });
   });
@@ -320,7 +320,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     const known = await getSignedCookie(c, env.sessionSecret, KNOWN_BROWSER_COOKIE);
     if (typeof known === "string" && known.startsWith(KNOWN_BROWSER)) return known;
     const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
-    const user = isLoopbackAddress(address) && incoming !== undefined ? await loopbackUser(incoming.socket) : null;
+    const user = isLoopbackAddress(address) && incoming !== undefined ? await loopbackUsers.of(incoming.socket) : null;
     return user === null ? address : `user ${user}`;
   }
 
@@ -365,8 +365,8 @@ function active(user: ConsolePerson | null): ConsolePerson {
 }
 
 /** The same of somebody who calls models: calls cost money, and who only reads spends none. */
-function mayCall(user: ConsolePerson, method: string): ConsolePerson {
-  if (isReadOnly(user.role) && method !== "GET") throw new DashboardError("read_only");
+function mayCall(user: ConsolePerson): ConsolePerson {
+  if (isReadOnly(user.role)) throw new DashboardError("read_only");
   if (!isWide(user.role) && user.tenant_id === null) throw new DashboardError("no_tenant");
   return user;
 }
@@ -382,8 +382,12 @@ function pathOf(request: Request): string {
 }
 
 async function jsonOf(c: Context): Promise<unknown> {
+  return jsonIn(await c.req.arrayBuffer());
+}
+
+function jsonIn(bytes: AllowSharedBufferSource): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await c.req.arrayBuffer()));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     throw new GatewayError("invalid_json");
   }

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { serve } from "@hono/node-server";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { User } from "../../shared/schema/user.ts";
 import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
@@ -29,13 +29,14 @@ const why = (response: Response) => [response.status, response.headers.get("loca
 const rows = async () => await testing.control.connection.db.select().from(users);
 
 /** Signs in through a listed proxy, which says from where; answers the status. */
-async function signInFrom(address: string, password = ADMIN.password): Promise<number> {
+async function signInFrom(address: string, password = ADMIN.password, more: RequestInit = {}): Promise<number> {
   const { status } = await testing.app.request(
     "http://localhost/auth/local",
     {
       method: "POST",
       headers: { origin: "http://localhost", "x-forwarded-for": address },
       body: JSON.stringify({ ...ADMIN, password }),
+      ...more,
     },
     { incoming: { socket: { remoteAddress: "10.0.0.1" } } },
   );
@@ -212,6 +213,27 @@ describe("the break-glass admin", () => {
     );
     const statuses = (await Promise.all(guesses)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toEqual([]);
+  });
+
+  it("is not judged for who has left", async () => {
+    const signal = AbortSignal.abort();
+    for (let nth = 0; nth < 6; nth += 1) await signInFrom("203.0.113.1", "wrong-password", { signal });
+    expect(await signInFrom("203.0.113.1")).toBe(200);
+  });
+
+  it("waits for five bodies of a guesser, for 512 of all, and for none longer than 15 s", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const late = async (address: string) =>
+      await signInFrom(address, "", { body: new ReadableStream(), duplex: "half" });
+    const open = Array.from({ length: 5 }, async () => await late("203.0.113.1"));
+    expect({ sixth: await late("203.0.113.1"), other: await signInFrom("203.0.113.2") }).toEqual({
+      sixth: 429,
+      other: 200,
+    });
+    for (let nth = 5; nth < 512; nth += 1) open.push(late(`198.51.${nth >> 8}.${nth & 255}`));
+    expect({ next: await signInFrom("203.0.113.2"), oldest: await open[0] }).toEqual({ next: 200, oldest: 408 });
+    vi.advanceTimersByTime(15_000);
+    expect(new Set(await Promise.all(open))).toEqual(new Set([408]));
   });
 
   it.each([

@@ -9,7 +9,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { hashKeySecret } from "../../shared/access/api-key.ts";
+import { GatewayError } from "../../shared/errors.ts";
 import { NO_RATES } from "../../shared/fields/rates.ts";
 import type { ApiKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
@@ -111,9 +113,29 @@ it("makes another key when the hour is over, and removes the ended one", async (
   expect((await keysOf(tenant)).map(({ key_prefix }) => key_prefix)).toEqual([presented[1]?.slice(0, 18)]);
 });
 
+it("uses a key only once the data plane can find it, and is 503 until then", async () => {
+  const { publisher, store } = testing.control;
+  vi.spyOn(publisher, "publish").mockResolvedValue("pending");
+  const away = vi.spyOn(publisher, "refresh").mockRejectedValueOnce(new GatewayError("key_store_unavailable"));
+  const refused = await call(admin, tenant.id);
+  expect({ status: refused.status, after: refused.headers.get("retry-after"), presented }).toEqual({
+    status: 503,
+    after: "1",
+    presented: [],
+  });
+  expect((await call(admin, tenant.id)).status).toBe(200);
+  expect(away).toHaveBeenCalledTimes(2);
+  expect(await store.get([`key:${hashKeySecret(presented[0] ?? "", undefined)}`])).toEqual([expect.any(String)]);
+});
+
 it("makes another key after the data plane has refused one", async () => {
   status = 401;
-  expect((await call(admin, tenant.id)).status).toBe(401);
+  const refused = await call(admin, tenant.id);
+  expect({ status: refused.status, after: refused.headers.get("retry-after"), code: await codeOf(refused) }).toEqual({
+    status: 503,
+    after: "1",
+    code: "data_plane_unavailable",
+  });
   status = 200;
   expect((await call(admin, tenant.id)).status).toBe(200);
   expect(presented[1]).not.toBe(presented[0]);

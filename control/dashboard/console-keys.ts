@@ -63,7 +63,7 @@ export class ConsoleKeys {
     const response = await management(new Request(url, { method: "POST", headers }));
     if (response.status === 404) throw new GatewayError("not_found");
     const made = createdKeySchema.safeParse(await response.json().catch(() => null));
-    if (!made.success) throw new DashboardError("management_unavailable");
+    if (!made.success) throw new DashboardError("management_unavailable", { "retry-after": "1" });
     return { secret: made.data.secret, expiresAtMs: Date.parse(made.data.key.expires_at) };
   }
 }

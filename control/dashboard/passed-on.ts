@@ -1,5 +1,8 @@
 /** Bodies of answers that pass through the console's server (docs/rules/console.md#relay). */
 
+/** Nobody reads this status: the caller has left. */
+export const CLIENT_GONE = 499;
+
 interface Passing {
   /** Before each piece is made, to what is called when it is there. */
   readonly begin?: () => Promise<() => void>;

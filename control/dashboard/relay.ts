@@ -12,7 +12,7 @@ import type { ConsolePerson } from "../users/person.ts";
 import type { ConsoleKeys } from "./console-keys.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { OpenCalls } from "./open-calls.ts";
-import { passedOn } from "./passed-on.ts";
+import { CLIENT_GONE, passedOn } from "./passed-on.ts";
 
 /** Every request that is passed on: its method and path below /api/relay. */
 const ROUTES: readonly RegExp[] = [
@@ -48,9 +48,6 @@ const ANSWER_TYPE = /^(application\/json|text\/event-stream)\s*(;|$)/i;
 const BODY_MAX_BYTES = 32 * 1024 * 1024;
 /** A file with the form around it. */
 const UPLOAD_MAX_BYTES = LIMITS.fileBytes + 65_536;
-
-/** Nobody reads this status. */
-const CLIENT_GONE = 499;
 
 type Answer = Awaited<ReturnType<typeof fetch>>;
 
@@ -121,8 +118,12 @@ export class Relay {
     const answer = await this.#send(`${this.#options.baseUrl}${path}`, { method, headers, body, request });
     if (answer === null) return new Response(null, { status: CLIENT_GONE });
     const { status } = answer;
-    // The key was deleted or replaced. What an upstream refuses is the upstream's own key.
-    if (status === 401 && !answer.headers.has("x-gateway-upstream-status")) await own?.forget();
+    // What an upstream refuses is the upstream's own key.
+    if (own !== null && status === 401 && !answer.headers.has("x-gateway-upstream-status")) {
+      void body?.drop();
+      await Promise.all([own.forget(), answer.body?.cancel()]);
+      throw this.#unavailable("it does not know the console's key");
+    }
     if (status < 300 || status >= 400) {
       const onEnd = (): void => void body?.drop();
       const stream =
@@ -156,7 +157,7 @@ export class Relay {
 
   #unavailable(reason: string): DashboardError {
     this.#options.log.warn({ event: "data_plane_unreachable", reason });
-    return new DashboardError("data_plane_unavailable");
+    return new DashboardError("data_plane_unavailable", { "retry-after": "1" });
   }
 }
 

@@ -11,6 +11,8 @@ import type { BackupKey } from "./encryption/secret-macs.ts";
 export interface Publisher {
   /** Publishes these outbox rows; `pending` if a cell has not confirmed within `withinMs` (default 1 s). Never throws. */
   publish(outboxIds: readonly number[], withinMs?: number): Promise<"done" | "pending">;
+  /** Writes these hot copies as their rows are now. Rejects when the database or the key-value store does not answer. */
+  refresh(hotKeys: readonly string[]): Promise<void>;
   /** Rejects when the database does not answer. */
   unconfirmed(): Promise<Unconfirmed>;
 }

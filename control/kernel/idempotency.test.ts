@@ -67,6 +67,7 @@ test("a process that ends after its write committed leaves the answer behind", a
       committed.resolve(undefined);
       return await new Promise<never>(() => undefined);
     },
+    refresh: async (hotKeys) => await control.publisher.refresh(hotKeys),
     unconfirmed: async () => await control.publisher.unconfirmed(),
   };
   void runOnce({ ...control.ctx, publisher }, k, scope, body, create);

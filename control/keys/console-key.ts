@@ -9,6 +9,7 @@ import { apiKeys } from "../db/schema/tenancy.ts";
 import { consoleKeys } from "../db/schema/users.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId } from "../kernel/parse.ts";
+import { whenStored } from "../kernel/stored-key.ts";
 import { write } from "../kernel/write.ts";
 import { deleteKeys } from "../tenants/delete-keys.ts";
 import { isOfConsole } from "../tenants/own-tenants.ts";
@@ -19,16 +20,17 @@ const KEY_FOR_MS = 3_600_000;
 /** Of every such key, so that the people of the tenant know it in their lists. */
 const NAME = "Console playground";
 
-/** The key and its secret; such keys that have expired are removed, of all persons. Throws 400, 404. */
+/** The key and its secret; such keys that have expired are removed, of all persons. Throws 400, 404, 503. */
 export async function makeConsoleKey(ctx: VerbContext, tenant: string): Promise<Written<CreatedKey>> {
   const tenantId = parseId(tenant);
   const idEnd = Buffer.from(ctx.randomBytes(8)).toString("hex").slice(1);
   const id = `${CONSOLE_KEY_ID_START}${idEnd.slice(0, 3)}-${idEnd.slice(3)}`;
-  return await write(ctx, async (tx, journal) => {
+  const written = await write(ctx, async (tx, journal) => {
     await lockTenant(tx, tenantId);
     journal.keysRemoved(await deleteKeys(tx, and(isOfConsole(apiKeys.id), lte(apiKeys.expires_at, ctx.now()))));
     const made = await insertShortKey(ctx, { tx, journal }, { id, tenantId, name: NAME, lastsMs: KEY_FOR_MS });
     if (ctx.personId !== undefined) await tx.insert(consoleKeys).values({ key_id: id, user_id: ctx.personId });
     return made;
   });
+  return await whenStored(ctx, written, written.record.secret);
 }

@@ -7,12 +7,9 @@ import { LeftLine, WaitingLine } from "../../kernel/waiting-line.ts";
 import type { ConsolePerson } from "../../users/person.ts";
 import { DashboardError } from "../dashboard-error.ts";
 import { OpenCalls } from "../open-calls.ts";
-import { passedOn } from "../passed-on.ts";
+import { CLIENT_GONE, passedOn } from "../passed-on.ts";
 
 type Asking = Pick<ConsolePerson, "id" | "role" | "tenant_id">;
-
-/** Nobody reads this status. */
-const CLIENT_GONE = 499;
 
 export class LiveCalls {
   readonly #open = new OpenCalls();

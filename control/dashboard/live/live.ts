@@ -95,7 +95,7 @@ export class Live {
   async #whole(request: Request, { role }: LivePerson): Promise<Request> {
     const { body, url, method, headers, signal } = request;
     if (role === "admin" || body === null || method === "GET") return request;
-    const bytes = await wholeBody(body, this.#options.bodyMs ?? BODY_MS);
+    const bytes = await wholeBody(body, { withinMs: this.#options.bodyMs ?? BODY_MS });
     return new Request(url, { method, headers, signal, body: bytes });
   }
 

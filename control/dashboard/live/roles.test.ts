@@ -90,13 +90,17 @@ describe("who can only read", () => {
       const calls = [
         ["POST", "/api/relay/v1/chat/completions", "read_only"],
         ["POST", "/api/relay/v1/messages", "read_only"],
+        ["GET", "/api/relay/v1/models", "read_only"],
+        ["GET", "/api/relay/v1/files", "read_only"],
+        ["GET", "/api/relay/v1/files/file-0123456789abcdef0123456789abcdef/content", "read_only"],
         ["GET", "/api/assistant", "forbidden"],
         ["POST", "/api/assistant/ask", "forbidden"],
         ["POST", "/api/assistant/run", "forbidden"],
         ["POST", "/api/assistant/outcome", "forbidden"],
       ] as const;
       for (const [method, path, code] of calls) {
-        const answer = await ann.send(method, path, method === "GET" ? undefined : {});
+        const pasted = path.startsWith("/api/relay") ? { authorization: "Bearer sk_pasted" } : {};
+        const answer = await ann.send(method, path, method === "GET" ? undefined : {}, pasted);
         expect({ path, status: answer.status, code: await codeOf(answer) }).toEqual({ path, status: 403, code });
       }
     },

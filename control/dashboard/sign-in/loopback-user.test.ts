@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { loopbackUser } from "./loopback-user.ts";
+import { LoopbackUsers } from "./loopback-user.ts";
 
 /** Both ends of a connection to this listener. */
 async function connected(listens: string, calls: string): Promise<readonly [server: Socket, client: Socket]> {
@@ -13,6 +13,9 @@ async function connected(listens: string, calls: string): Promise<readonly [serv
   server.close();
   return [socket, client];
 }
+
+const users = new LoopbackUsers();
+const loopbackUser = async (...ends: Parameters<typeof users.of>) => await users.of(...ends);
 
 describe.runIf(process.platform === "linux")("the user of this machine at the other end", () => {
   it.each([
@@ -42,4 +45,26 @@ describe.runIf(process.platform === "linux")("the user of this machine at the ot
     expect(await loopbackUser(ends)).toBeNull();
     expect(await loopbackUser({})).toBeNull();
   });
+});
+
+it("is looked up for many connections at once in two reads, and once for each connection", async () => {
+  const read: string[] = [];
+  const counted = new LoopbackUsers(async (path) => {
+    read.push(path);
+    // as the kernel writes it: 127.0.0.1, port 7 to 8000 and up, user 65534
+    return Array.from({ length: 200 }, (_, nth) => {
+      const own = `0100007F:${(8000 + nth).toString(16).toUpperCase()}`;
+      return `  ${nth}: ${own} 0100007F:0007 01 00000000:00000000 00:00000000 00000000 65534        0 ${nth + 1} 1 0 20 4 30 10 -1`;
+    }).join("\n");
+  });
+  const connections = Array.from({ length: 200 }, (_, nth) => ({
+    remoteAddress: "127.0.0.1",
+    remotePort: 8000 + nth,
+    localAddress: "127.0.0.1",
+    localPort: 7,
+  }));
+  const ask = async () => await Promise.all(connections.map(async (one) => await counted.of(one)));
+  expect(new Set(await ask())).toEqual(new Set(["65534"]));
+  expect(new Set(await ask())).toEqual(new Set(["65534"]));
+  expect(read).toEqual(["/proc/net/tcp", "/proc/net/tcp6", "/proc/net/tcp", "/proc/net/tcp6"]);
 });

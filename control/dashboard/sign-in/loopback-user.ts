@@ -3,10 +3,14 @@
  * server every user of its machine has the same address.
  */
 import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import ipaddr from "ipaddr.js";
+import { FreshReads } from "../../kernel/fresh-reads.ts";
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 const ESTABLISHED = "01";
+/** For each read the kernel walks over every connection of the machine, however few of them are the console's. */
+const PAUSE_MS = 100;
 
 /** The ends of a connection, as `net.Socket` has them. */
 interface Ends {
@@ -16,33 +20,72 @@ interface Ends {
   readonly localPort?: number | undefined;
 }
 
+/** Users by the ends of their connections, client first. */
+type Users = ReadonlyMap<string, string>;
+
 export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === "loopback";
 }
 
-/** The number of the user; null: nobody knows. */
-export async function loopbackUser(ends: Ends): Promise<string | null> {
-  const { remoteAddress, remotePort, localAddress, localPort } = ends;
-  if (remoteAddress === undefined || remotePort === undefined || localAddress === undefined || localPort === undefined)
-    return null;
-  const [from, to] = [formsOf(remoteAddress, remotePort), formsOf(localAddress, localPort)];
-  const tables = await Promise.all(TABLES.map(async (path) => await readFile(path, "utf8").catch(() => "")));
-  for (const line of tables.join("\n").split("\n")) {
-    const [, own = "", peer = "", state, , , , user, , inode] = line.trim().split(/\s+/);
-    // a socket that its process has closed is without an inode, and seems to be of the user 0
-    if (state === ESTABLISHED && inode !== "0" && from.has(own) && to.has(peer)) return user ?? null;
+export class LoopbackUsers {
+  /** A connection stays with the user who has made it. */
+  readonly #known = new WeakMap<Ends, string>();
+  readonly #reads = new FreshReads<Users>();
+  readonly #readTable: (path: string) => Promise<string>;
+  #pause: Promise<unknown> = Promise.resolve();
+
+  constructor(readTable = async (path: string): Promise<string> => await readFile(path, "latin1")) {
+    this.#readTable = readTable;
   }
-  return null;
+
+  /** The number of the user; null: nobody knows. Questions during a read share the next one. */
+  async of(connection: Ends): Promise<string | null> {
+    const known = this.#known.get(connection);
+    if (known !== undefined) return known;
+    const { remoteAddress, remotePort, localAddress, localPort } = connection;
+    if (
+      remoteAddress === undefined ||
+      remotePort === undefined ||
+      localAddress === undefined ||
+      localPort === undefined
+    )
+      return null;
+    const users = await this.#reads.get(String(localPort), async () => await this.#usersAt(localPort));
+    const user = users.get(`${formOf(remoteAddress, remotePort)} ${formOf(localAddress, localPort)}`);
+    if (user !== undefined) this.#known.set(connection, user);
+    return user ?? null;
+  }
+
+  async #usersAt(port: number): Promise<Users> {
+    await this.#pause;
+    let text = "";
+    for (const path of TABLES) text += await this.#readTable(path).catch(() => "");
+    this.#pause = delay(PAUSE_MS, undefined, { ref: false });
+    return usersIn(text, port);
+  }
 }
 
-/** An end as the tables have it, IPv4 also within IPv6: words of four bytes, each with its last byte first. */
-function formsOf(address: string, port: number): ReadonlySet<string> {
-  const parsed = ipaddr.process(address);
-  const forms = parsed instanceof ipaddr.IPv4 ? [parsed, parsed.toIPv4MappedAddress()] : [parsed];
-  return new Set(
-    forms.map((form) => {
-      const bytes = Buffer.from(form.toByteArray()).swap32();
-      return `${bytes.toString("hex")}:${Buffer.from([port >> 8, port & 255]).toString("hex")}`.toUpperCase();
-    }),
-  );
+function usersIn(tables: string, port: number): Users {
+  const users = new Map<string, string>();
+  const mark = `:${hexOf(port)} ${ESTABLISHED} `;
+  for (const line of tables.split("\n")) {
+    if (!line.includes(mark)) continue;
+    const [, own = "", peer = "", , , , , user = "", , inode] = line.trim().split(/\s+/);
+    // a socket that its process has closed is without an inode, and seems to be of the user 0
+    if (inode !== "0") users.set(`${own.replace(WITHIN_IPV6, "")} ${peer.replace(WITHIN_IPV6, "")}`, user);
+  }
+  return users;
+}
+
+/** How an address of IPv4 within IPv6 begins in the tables. */
+const WITHIN_IPV6 = /^0{16}FFFF0000(?=.{8}:)/;
+
+/** An end as the tables have it, IPv4 also within IPv6 as IPv4: words of four bytes, each with its last byte first. */
+function formOf(address: string, port: number): string {
+  const bytes = Buffer.from(ipaddr.process(address).toByteArray()).swap32();
+  return `${bytes.toString("hex").toUpperCase()}:${hexOf(port)}`;
+}
+
+function hexOf(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, "0");
 }

@@ -5,6 +5,8 @@
  */
 import ipaddr from "ipaddr.js";
 import { LRUCache } from "lru-cache";
+import { DashboardError } from "../dashboard-error.ts";
+import { wholeBody } from "../live/whole-body.ts";
 import { isLoopbackAddress } from "./loopback-user.ts";
 
 const FAILURES_MAX = 5;
@@ -12,6 +14,9 @@ const WINDOW_MS = 15 * 60_000;
 const SPACING_MS = 30_000;
 /** Guessers that are remembered; the one that tried longest ago is forgotten first. */
 const ADDRESSES_MAX = 10_000;
+const BODY = { withinMs: 15_000, maxBytes: 16 * 1024 };
+/** Bodies on their way; of one guesser no more than may fail. */
+const BODIES_MAX = 512;
 /** Stands for the account among the guessers. */
 const ACCOUNT = "";
 
@@ -25,6 +30,8 @@ interface Failures {
 export class SignInAttempts {
   readonly #failures = new LRUCache<string, Failures>({ max: ADDRESSES_MAX });
   readonly #now: () => number;
+  /** Bodies on their way, the oldest first, each with whose it is and what gives it up. */
+  readonly #bodies = new Map<AbortController, string>();
 
   /** `now`: epoch milliseconds. */
   constructor(now: () => number) {
@@ -36,6 +43,28 @@ export class SignInAttempts {
     const { count, lastMs } = this.#within(networkOf(guesser));
     const isAccountSlow = this.#within(ACCOUNT).count >= FAILURES_MAX;
     return count < (isAccountSlow ? 1 : FAILURES_MAX) ? 0 : Math.max(0, lastMs + SPACING_MS - this.#now());
+  }
+
+  /**
+   * The body of an attempt. Throws DashboardError 429 when this guesser may not make one or has too many bodies on their way,
+   * GatewayError 408, 413. Of too many bodies of all, the one that has been on its way for longest is given up, so that slow ones
+   * keep nobody out.
+   */
+  async bodyOf(guesser: string, { body }: Request): Promise<Uint8Array<ArrayBuffer>> {
+    const waitMs = this.waitMs(guesser);
+    if (waitMs > 0) throw tooMany(Math.ceil(waitMs / 1000));
+    if (body === null) return new Uint8Array();
+    const network = networkOf(guesser);
+    if ([...this.#bodies.values()].filter((whose) => whose === network).length >= FAILURES_MAX) throw tooMany(1);
+    const [oldest] = this.#bodies.keys();
+    if (this.#bodies.size >= BODIES_MAX) oldest?.abort();
+    const giveUp = new AbortController();
+    this.#bodies.set(giveUp, network);
+    try {
+      return await wholeBody(body, { ...BODY, givenUp: giveUp.signal });
+    } finally {
+      this.#bodies.delete(giveUp);
+    }
   }
 
   failed(guesser: string): void {
@@ -56,6 +85,10 @@ export class SignInAttempts {
     const isCurrent = found !== undefined && nowMs >= found.lastMs && nowMs < found.firstMs + WINDOW_MS;
     return isCurrent ? found : { count: 0, firstMs: nowMs, lastMs: nowMs };
   }
+}
+
+function tooMany(waitSecs: number): DashboardError {
+  return new DashboardError("too_many_sign_ins", { "retry-after": String(waitSecs) });
 }
 
 /** Somebody with one address of IPv6 has all 2^64 of its network, and users of this machine have all of 127.0.0.0/8. */

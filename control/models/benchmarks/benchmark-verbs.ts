@@ -17,6 +17,7 @@ import { withIsoTimes } from "../../kernel/iso-times.ts";
 import { fieldError, parse, parseId, refuseIfAny } from "../../kernel/parse.ts";
 import { assistantSetting } from "../../kernel/settings/definitions.ts";
 import { readSetting } from "../../kernel/settings/setting.ts";
+import { whenStored } from "../../kernel/stored-key.ts";
 import { write } from "../../kernel/write.ts";
 import type { BenchmarkRuns } from "./benchmark-runs.ts";
 import { makeTenant } from "./benchmark-tenant.ts";
@@ -27,7 +28,7 @@ const KEPT = 50;
 /** From the end of the load until nobody can be at work on it any more. */
 const GRACE_MS = 30_000;
 
-/** Starts one. Throws 400 beyond the bounds of the settings or for a model that cannot be asked, 409 while one runs. */
+/** Starts one. Throws 400 beyond the bounds of the settings or for a model that cannot be asked, 409 while one runs, 503. */
 export async function startBenchmark(
   ctx: VerbContext,
   runs: Pick<BenchmarkRuns, "start">,
@@ -67,7 +68,15 @@ export async function startBenchmark(
     // What a change returns is stored as the answer of its idempotency key: the secret must not be in it.
     return shown(row);
   });
-  if (started !== null) runs.start(started.row, started.secret, isEmbedding);
+  if (started === null) return written;
+  try {
+    await whenStored(ctx, written, started.secret);
+  } catch (error) {
+    // Nobody runs it: with its deadline it is over, and the sweep removes its tenant.
+    await ctx.db.update(benchmarks).set({ deadline: ctx.now() }).where(eq(benchmarks.id, id));
+    throw error;
+  }
+  runs.start(started.row, started.secret, isEmbedding);
   return written;
 }
 

@@ -5,7 +5,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { GatewayError } from "../../../shared/errors.ts";
 import type { Benchmark, BenchmarkDetail } from "../../../shared/schema/benchmark.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../../test/harness/control.ts";
@@ -77,6 +78,15 @@ it("answers a repeated start with the same benchmark, and nowhere with the key",
   expect(JSON.parse(answers[0] ?? "")).toMatchObject({ id, state: "running" });
   expect(answers.join()).not.toMatch(/secret|sk_/);
   await ended(id);
+});
+
+it("is 503 and over when the store does not take the key of it, as the assistant's is", async () => {
+  vi.spyOn(control.publisher, "publish").mockResolvedValue("pending");
+  vi.spyOn(control.publisher, "refresh").mockRejectedValue(new GatewayError("key_store_unavailable"));
+  const statuses = [await post("/assistant/key"), await post("/benchmarks", { model: "measured" })];
+  expect(statuses.map(({ status }) => status)).toEqual([503, 503]);
+  expect(await control.benchmarks.sweep()).toEqual({ lost: 1 });
+  expect(await tenants()).toEqual([]);
 });
 
 it.each([
