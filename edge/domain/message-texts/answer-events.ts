@@ -4,9 +4,12 @@
  * takes any other event without a `type` for a piece of the text before it.
  */
 import type { Steps } from "../../../shared/steps.ts";
+import { objectOf, textOf } from "../dialect/values.ts";
+import type { JsonObject } from "../wire/json/document.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
-import { type AnswerParts, type AnswerText, answerParts, isDelta } from "./answer-texts.ts";
+import { type AnswerParts, type AnswerText, answerParts, isDelta, isPlace } from "./answer-texts.ts";
 import { OTHER_ENDS } from "./loose-lines.ts";
+import { TextOrder } from "./text-order.ts";
 
 /** Longer types of events, and ids of items, are compared up to here. */
 const ID_MAX = 256;
@@ -106,13 +109,19 @@ export interface EventParts extends AnswerParts {
   readonly ends: ((owner: TextOwner) => boolean) | null;
 }
 
-/** Reads the parsed data of an event. */
-export function* eventParts(value: unknown): Steps<EventParts> {
+/**
+ * Reads the parsed data of an event.
+ *
+ * @param order the events before it
+ * @param startsText it starts a part with a text, which has been taken out of it
+ */
+export function* eventParts(value: unknown, order = new TextOrder(), startsText = false): Steps<EventParts> {
   const parts = yield* answerParts(value);
-  const event = isRecord(value) ? value : {};
+  const event = objectOf(value);
   const type = typeof event["type"] === "string" ? event["type"] : null;
   const ids = idsOf(type, event);
-  const isWhole = type !== null && !isDelta(type);
+  const isComplete = type !== null && (!isDelta(type) || WHOLE_DELTAS.has(objectOf(event["delta"])["type"]));
+  let isWhole = parts.isWhole && areNumbers(type, event);
   const named = type?.slice(0, ID_MAX).replace(EARLIER_NAME, "response.output_") ?? null;
   const { item_id } = event;
   const item = isKnown(type) ? null : typeof item_id === "string" ? item_id.slice(0, ID_MAX) : numberOf(item_id);
@@ -123,17 +132,19 @@ export function* eventParts(value: unknown): Steps<EventParts> {
     yield TEXT_UNITS;
     // clients read nothing else of an event with choices
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
-    if (found.ofValue || found.alone || isSigned(found) || (isWhole && choice === null)) wholes.push(found);
+    if (found.ofValue || found.alone || isSigned(found) || (isComplete && choice === null)) wholes.push(found);
     else {
       const owner = choice === null ? ofEvent : { choice, type: null, item: null, ids: NO_IDS };
       fragments.push({ ...found, owner });
+      isWhole &&= choice === null ? order.continues(ids) : typeof found.name === "string";
     }
   }
+  if (type !== null) order.takes(type, ids, event, wholes, startsText);
   const finished = finishedChoices(event["choices"]);
-  const endsItem = isWhole ? endsByType(type, ids) : null;
+  const endsItem = type !== null && !isDelta(type) ? endsByType(type, ids) : null;
   const ends = (owner: TextOwner): boolean =>
     owner.choice === null ? endsItem?.(owner) === true : finished.has(owner.choice);
-  return { ...parts, fragments, wholes, ends: endsItem === null && finished.size === 0 ? null : ends };
+  return { ...parts, fragments, wholes, isWhole, ends: endsItem === null && finished.size === 0 ? null : ends };
 }
 
 /** A thought as it was signed: a piece of it would not fit its signature. */
@@ -151,6 +162,10 @@ function endsByType(type: string, ids: readonly (number | null)[]): EventParts["
 
 const NO_IDS = [null, null, null, null];
 
+const NUMBERS = ["output_index", "content_index", "summary_index", "command_index", "index"];
+/** Pieces of a message that are no pieces of a text: each is complete. */
+const WHOLE_DELTAS: ReadonlySet<unknown> = new Set(["citations_delta", "compaction_delta"]);
+
 /** True for events whose client knows by their numbers alone which text they continue. */
 function isKnown(type: string | null): boolean {
   return type === null || type.startsWith("content_block_") || type.startsWith("response.");
@@ -160,36 +175,40 @@ function isKnown(type: string | null): boolean {
  * The numbers by which an event names the part of the answer that it continues: those that its clients read. Others do not keep two
  * pieces of a text apart.
  */
-function idsOf(type: string | null, event: Record<string, unknown>): readonly (number | null)[] {
-  const [output, content] = [numberOf(event["output_index"]), numberOf(event["content_index"])];
-  const [summary, index] = [numberOf(event["summary_index"]), numberOf(event["index"])];
+function idsOf(type: string | null, event: JsonObject): readonly (number | null)[] {
+  const [output = null, content = null, summary = null, command = null, index = null] = NUMBERS.map((name) =>
+    numberOf(event[name]),
+  );
   if (!isKnown(type)) return [output, content, summary, index];
   if (type?.startsWith("response.") !== true) return [null, null, null, index];
+  if (/item|arguments|input|code/.test(type)) return [output, null, null, null];
+  if (type.includes("shell")) return [output, null, command, null];
   return type.includes("summary") ? [output, null, summary, null] : [output, content, null, null];
 }
 
+/** False: an event whose clients go by its numbers has one that is none, which some of them read as one. */
+function areNumbers(type: string | null, event: JsonObject): boolean {
+  return !isKnown(type) || NUMBERS.every((name) => isPlace(event[name] ?? 0));
+}
+
 function numberOf(id: unknown): number | null {
-  return Number.isSafeInteger(id) ? Number(id) : null;
+  return isPlace(id) ? id : null;
 }
 
 function finishedChoices(choices: unknown): ReadonlySet<number> {
   if (!Array.isArray(choices)) return new Set();
-  const entries = choices.slice(0, CHOICES_MAX).map((choice, at) => ({ choice: isRecord(choice) ? choice : {}, at }));
+  const entries = choices.slice(0, CHOICES_MAX).map((choice, at) => ({ choice: objectOf(choice), at }));
   return new Set(
     entries
       .filter(({ choice }) => typeof choice["finish_reason"] === "string" && choice["finish_reason"] !== "")
-      .map(({ choice, at }) => (Number.isSafeInteger(choice["index"]) ? Number(choice["index"]) : at)),
+      .map(({ choice, at }) => (isPlace(choice["index"]) ? choice["index"] : at)),
   );
 }
 
 function typeOf(value: unknown): string {
-  return isRecord(value) && typeof value["type"] === "string" ? value["type"] : "";
+  return textOf(objectOf(value)["type"]);
 }
 
 function isData(line: string): boolean {
   return line === "data" || line.startsWith("data:");
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

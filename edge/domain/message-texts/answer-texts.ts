@@ -32,7 +32,7 @@ export interface AnswerText {
 export interface AnswerParts {
   readonly texts: readonly AnswerText[];
   readonly withLogprobs: readonly Record<string, unknown>[];
-  /** False: there are more texts than are looked at. */
+  /** False: there are more texts than are looked at, or clients disagree about which text one continues. */
   readonly isWhole: boolean;
 }
 
@@ -49,8 +49,6 @@ const TEXT_NAMES = new Set([
   "reasoning_content",
   "thinking",
   "transcript",
-  "cited_text",
-  "title",
   "response",
   "completion",
   "generated_text",
@@ -62,6 +60,9 @@ const JSON_NAMES = new Set(["arguments", "partial_json"]);
 const CALL_MEMBERS = new Set(["input", "action", "operation", "code", "output", "outputs", "results", "queries"]);
 /** The end of types of events whose `delta` is sound, not text. */
 const SOUND = "audio.delta";
+
+/** Lists whose elements clients find by their `index`. */
+const INDEXED: ReadonlySet<unknown> = new Set(["choices", "tool_calls"]);
 
 /** The JSON of tool arguments that are not a text. */
 const NO_TEXT: ReadonlySet<string> = new Set(["{}", "[]", "null", "true", "false"]);
@@ -97,12 +98,15 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
   const open: Open[] = [{ value: document, place: [], step: null, depth: 0 }];
   const isPiece = isDelta((document as { readonly type?: unknown }).type);
   let units = 0;
+  let isWhole = true;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, place, step, depth } = next;
     const holder = value as Record<string | number, unknown>;
     const inside: Open[] = [];
     for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
-      const inner = holder[name];
+      let inner = holder[name];
+      // clients join numbers to texts
+      if (typeof inner === "number" && isText(holder, name, step)) inner = String(inner);
       if (texts.length >= TEXTS_MAX) return { texts, withLogprobs, isWhole: false };
       units += ENTRY_UNITS;
       if (units >= STEP_UNITS) {
@@ -129,13 +133,20 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
           texts.push({ holder, name, text, json: true, ofValue: true, place: placeIn(place, name) });
       } else if (isObject(inner)) {
         const ofInner = stepOf(name, inner);
+        const { index } = inner as { readonly index?: unknown };
+        if (typeof name === "number" && INDEXED.has(step)) isWhole &&= isPlace(index ?? 0);
         inside.push({ value: inner, place: placeIn(place, ofInner), step: ofInner, depth: depth + 1 });
       }
     }
     for (let one = inside.pop(); one !== undefined; one = inside.pop()) open.push(one);
   }
   yield units;
-  return { texts, withLogprobs, isWhole: true };
+  return { texts, withLogprobs, isWhole };
+}
+
+/** True for the number of an element of a list. Some clients read other values as one. */
+export function isPlace(index: unknown): index is number {
+  return Number.isSafeInteger(index) && Number(index) >= 0;
 }
 
 function placeIn(place: readonly (string | number)[], step: string | number): readonly (string | number)[] {
@@ -195,7 +206,7 @@ export function* grouped<T>(
 function stepOf(name: string | number, inner: object): string | number {
   if (typeof name === "string") return name;
   const { index } = inner as { index?: unknown };
-  return Number.isSafeInteger(index) ? Number(index) : name;
+  return isPlace(index) ? index : name;
 }
 
 function isText(

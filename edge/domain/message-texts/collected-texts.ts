@@ -13,6 +13,7 @@ import { areOfType, eventParts, isSkippedEvent, keyOf, readEvent } from "./answe
 import { answerParts, wholeOf } from "./answer-texts.ts";
 import { readLines } from "./loose-lines.ts";
 import { startedTexts } from "./started-texts.ts";
+import { TextOrder } from "./text-order.ts";
 import { argumentTexts } from "./text-redaction.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -43,6 +44,8 @@ export class CollectedTexts implements ResponseTransform {
   readonly #room: (characters: number) => boolean;
   /** Which clients' reading of the answer is gathered. */
   #reader = "";
+  /** The order of the events, by reading. */
+  readonly #orders: Record<string, TextOrder> = {};
   /** Clients that read line by line may find other texts in lines of JSON, and in others. */
   #lines = false;
   #others = false;
@@ -156,15 +159,18 @@ export class CollectedTexts implements ResponseTransform {
     if (value !== undefined && (yield* hasRepeatedName(text, value))) this.#plain = false;
   }
 
-  *#addParts(event: unknown): Steps<void> {
-    const { fragments, wholes, isWhole } = yield* eventParts(event);
+  *#addParts(event: unknown, startsText: boolean): Steps<void> {
+    this.#orders[this.#reader] ??= new TextOrder();
+    const { fragments, wholes, isWhole } = yield* eventParts(event, this.#orders[this.#reader], startsText);
     this.#plain &&= isWhole;
     yield TEXT_UNITS;
     for (const fragment of fragments) {
       if (!this.#whole) return;
       const { text, json, place, owner } = fragment;
       yield TEXT_UNITS + pathUnitsOf(place);
-      const whole = `${this.#reader} ${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`;
+      // a content may come in parts, and then as one text
+      const part = wholeOf(place) ?? wholeOf([...place, 0, "text"]);
+      const whole = `${this.#reader} ${owner.choice} ${owner.type} ${part}`;
       this.#add(`${this.#reader} ${keyOf(fragment)}`, text, json, whole);
     }
     const nth = this.#texts.length;
@@ -179,7 +185,8 @@ export class CollectedTexts implements ResponseTransform {
     if (value === undefined) return yield* this.#addLines(data);
     if (typeof value === "string") return this.#addAlone(value, false);
     yield* this.#judge(data, value);
-    for (const part of (yield* startedTexts(value)) ?? [value]) yield* this.#addParts(part);
+    const started = startedTexts(value);
+    for (const part of started ?? [value]) yield* this.#addParts(part, started !== null);
   }
 
   /**

@@ -26,6 +26,7 @@ import { EventCarrier, type Piece } from "./event-carrier.ts";
 import { type JsonLine, readLines } from "./loose-lines.ts";
 import { ALL, pushed, redactEach, redactJson, redactString, redactText, redactUnmarked } from "./redacted-texts.ts";
 import { startedTexts } from "./started-texts.ts";
+import { TextOrder } from "./text-order.ts";
 import {
   ArgumentsRedaction,
   ContinuedRedaction,
@@ -60,6 +61,7 @@ export class RedactingEvents implements ResponseTransform {
   readonly #tally: RedactionTally;
   readonly #room: (bytes: number) => boolean;
   readonly #failOpen: boolean;
+  readonly #order = new TextOrder();
   readonly #open = new Map<string, OpenText>();
   /** By key, the rests with which texts ended. */
   readonly #ended = new Map<string, string>();
@@ -118,14 +120,14 @@ export class RedactingEvents implements ResponseTransform {
           : yield* redactString(this.#scan, this.#tally, { json: data, value });
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
     }
-    const started = yield* startedTexts(value);
+    const started = startedTexts(value);
     if (started !== null) {
       const written: Uint8Array[] = [];
       for (const part of started) written.push(yield* this.event(eventOf(part)));
       return concat(written);
     }
-    const parts = yield* eventParts(value);
-    if (!parts.isWhole) throw new Error("an event with too many texts");
+    const parts = yield* eventParts(value, this.#order);
+    this.#judge(!parts.isWhole);
     // first, because the event is repeated with the rests of its fragments
     const bytes = this.#bytes;
     const isOtherwise = yield* redactEach(this.#scan, this.#tally, parts.wholes, value, (taken) => this.#take(taken));
@@ -156,10 +158,7 @@ export class RedactingEvents implements ResponseTransform {
     const value = yield* parsedInSteps(text);
     if (typeof value === "string") return yield* redactString(scan, tally, { json: text, value });
     const redacted: string[] = [];
-    const judge = (isUnread: boolean): void => {
-      this.#plain &&= !isUnread;
-      if (isUnread && !this.#failOpen) throw new Error("an event that cannot be read");
-    };
+    const judge = this.#judge.bind(this);
     let isMixed = false;
     if (value !== undefined) redacted.push(yield* redactJson(scan, tally, { json: text, value }, take));
     else
@@ -175,6 +174,11 @@ export class RedactingEvents implements ResponseTransform {
     this.#take(bytes - this.#bytes);
     const written = redacted.join("");
     return isMixed ? yield* redactText(scan, tally, { text: written, json: false }, ALL) : written;
+  }
+
+  #judge(isUnread: boolean): void {
+    this.#plain &&= !isUnread;
+    if (isUnread && !this.#failOpen) throw new Error("an event that cannot be read");
   }
 
   #after(before: string, event: Uint8Array): Uint8Array {

@@ -62,32 +62,11 @@ const outputText = (text: string) => ({ type: "output_text", text, annotations: 
 describe("a text that an upstream cuts", () => {
   it.each<readonly [string, readonly [unknown, ...unknown[]]]>([
     [
-      "in the start of a part",
+      "in the start of a block",
       [
-        ofResponse("content_part.added", { item_id: "i", content_index: 0, part: outputText("a zanzi") }),
-        textDelta("barx b"),
+        { type: "content_block_start", index: 0, content_block: { type: "text", text: "a zanzi" } },
+        blockDelta("barx b"),
       ],
-    ],
-    [
-      "in the start of a refusal",
-      [
-        ofResponse("content_part.added", { content_index: 0, part: { type: "refusal", refusal: "a zanzi" } }),
-        ofResponse("refusal.delta", { content_index: 0, delta: "barx b" }),
-      ],
-    ],
-    [
-      "in the start of a summary",
-      [
-        ofResponse("reasoning_summary_part.added", {
-          summary_index: 0,
-          part: { type: "summary_text", text: "a zanzi" },
-        }),
-        ofResponse("reasoning_summary_text.delta", { summary_index: 0, delta: "barx b" }),
-      ],
-    ],
-    [
-      "in the start of an item",
-      [ofResponse("output_item.added", { item: { id: "i", content: [outputText("a zanzi")] } }), textDelta("barx b")],
     ],
     ["with types of chunks", [chunk("a zanzi", { type: "x.delta" }), chunk("barx b", { type: "y" })]],
     [
@@ -103,10 +82,6 @@ describe("a text that an upstream cuts", () => {
     ["with the end of its choice", [chunk("a zanzi", {}, { finish_reason: "stop" }), chunk("barx b")]],
     ["with the end of its choice alone", [chunk("a zanzi"), chunk("", {}, { finish_reason: "stop" }), chunk("barx b")]],
     ["with the end of another kind", [chunk("a zanzi"), { type: "x.done" }, chunk("barx b")]],
-    [
-      "with its own end",
-      [textDelta("a zanzi"), ofResponse("output_text.done", { content_index: 0 }), textDelta("barx b")],
-    ],
     [
       "with the end of its block",
       [blockDelta("a zanzi"), { type: "content_block_stop", index: 0 }, blockDelta("barx b")],
@@ -133,14 +108,25 @@ describe("a text that an upstream cuts", () => {
     });
   });
 
-  it("is one text of arguments that begin with their item", () => {
-    const item = { type: "function_call", id: "i", name: "f", arguments: '{"q":"zanzi' };
-    const delta = ofResponse("function_call_arguments.delta", { item_id: "i", delta: 'barx"}' });
-    const events = [ofResponse("output_item.added", { item }), delta];
-    expect({ texts: collected(events).flat(), redacted: joinedTexts(eventsOf(redacted(events))) }).toEqual({
-      texts: expect.arrayContaining(["zanzibarx"]),
-      redacted: '{"q":"[REDACTED]"}',
-    });
+  it("is one text of a list of parts, and of a string after it", () => {
+    expect(
+      collected([chunk("", {}, { delta: { content: [{ type: "text", text: "a zanzi" }] } }), chunk("barx b")]),
+    ).toEqual([["a zanzi", "barx b"]]);
+  });
+
+  it("is one text with a number that clients join to it", () => {
+    const events = [chunk("a 123-45-"), chunk("", {}, { delta: { content: 6789 } }), chunk(" b")];
+    expect(collected(events)).toEqual([["a 123-45-6789 b"]]);
+    expect(joinedTexts(eventsOf(redacted(events)))).toBe("a [REDACTED:SSN] b");
+  });
+
+  it("is apart from citations beside it, each of which is one", () => {
+    const cited = (cited_text: string) =>
+      blockDelta("", { delta: { type: "citations_delta", citation: { cited_text } } });
+    const titled = (title: string) => chunk("", {}, { delta: { annotations: [{ url_citation: { title } }] } });
+    const events = [cited("x"), cited("zanzibarx"), titled("x"), titled("zanzibarx")];
+    expect(collected(events)).toEqual([["x"], ["zanzibarx"]]);
+    expect(redacted(events).split("[REDACTED]")).toHaveLength(3);
   });
 
   it("loses nothing, wherever its pieces end", () => {
@@ -164,6 +150,185 @@ describe("a text that an upstream cuts", () => {
     expect(() => {
       for (let index = 0; index < 5000; index += 1) end(index);
     }).toThrow("too many texts");
+  });
+});
+
+describe("a stream that clients read differently", () => {
+  const message = (text: string) => ({ type: "message", id: "i", content: [outputText(text)] });
+  const added = (item: object, more: object = {}) => ofResponse("output_item.added", { item, ...more });
+  const part = (type: string, content_index: number) =>
+    ofResponse("content_part.added", {
+      content_index,
+      part: { type, [type === "refusal" ? type : "text"]: "a zanzi" },
+    });
+  const block = (index: unknown, text: string) => ({
+    type: "content_block_start",
+    index,
+    content_block: { type: "text", text },
+  });
+  const shown = (type: string, ...output: object[]) => ({ type: `response.${type}`, response: { output } });
+  const call = (type: string, member: string) => [
+    added({ type, [member]: "a zanzi" }),
+    ofResponse(`${type}_${member}.delta`, { delta: "barx b" }),
+  ];
+
+  it.each<readonly [string, readonly unknown[]]>([
+    [
+      "in the start of a message",
+      [{ type: "message_start", message: { content: [{ text: "a zanzi" }] } }, blockDelta("barx b")],
+    ],
+    ["with an index in quotes", [blockDelta("a zanzi"), blockDelta("barx b", { index: "0" })]],
+    ["with an index from the end", [blockDelta("a zanzi"), blockDelta("barx b", { index: -1 })]],
+    ...["created", "queued", "in_progress", "completed"].map(
+      (type) => [`in a response that is ${type}`, [shown(type, message("a zanzi")), textDelta("barx b")]] as const,
+    ),
+    ["in the start of an item", [added(message("a zanzi")), textDelta("barx b")]],
+    ["in an item that starts elsewhere", [added(message("a zanzi"), { output_index: 7 }), textDelta("barx b")]],
+    ["in the start of a part", [part("output_text", 0), textDelta("barx b")]],
+    ["in a part that starts elsewhere", [part("output_text", 4), textDelta("barx b")]],
+    [
+      "in the start of a refusal",
+      [part("refusal", 0), ofResponse("refusal.delta", { content_index: 0, delta: "barx b" })],
+    ],
+    ["in the start of a function's call", call("function_call", "arguments")],
+    ["in the start of a server's call", call("mcp_call", "arguments")],
+    ["in the start of a custom call", call("custom_tool_call", "input")],
+    [
+      "in the start of code",
+      [added({ code: "a zanzi" }), ofResponse("code_interpreter_call_code.delta", { delta: "barx b" })],
+    ],
+    [
+      "in the start of a command",
+      [
+        added({ type: "shell_call", action: { commands: ["a zanzi"] } }),
+        ofResponse("shell_call_command.delta", { command_index: 0, delta: "barx b" }),
+      ],
+    ],
+    [
+      "in the start of a summary",
+      [
+        ofResponse("reasoning_summary_part.added", { summary_index: 0, part: { text: "a zanzi" } }),
+        ofResponse("reasoning_summary_text.delta", { summary_index: 0, delta: "barx b" }),
+      ],
+    ],
+    [
+      "in place of its pieces",
+      [textDelta("x"), ofResponse("output_text.done", { content_index: 0, text: "a zanzi" }), textDelta("barx b")],
+    ],
+    ["in place of its item", [ofResponse("output_item.done", { item: message("a zanzi") }), textDelta("barx b")]],
+    ["in a choice whose index is in quotes", [chunk("a zanzi", {}, { index: 1 }), chunk("barx b", {}, { index: "1" })]],
+    ["in a list of a choice", [chunk("", {}, { delta: { content: ["a zanzi"] } }), chunk("barx b")]],
+  ])("cannot be read: a text %s", (_, events) => {
+    const texts = new CollectedTexts();
+    for (const event of events) atOnce(texts.event(sent(event)));
+    expect(texts.plain).toBe(false);
+    expect(() => redacted(events)).toThrow("cannot be read");
+    const open = new RedactingEvents(scan, new RedactionTally(), undefined, true);
+    for (const event of events) atOnce(open.event(sent(event)));
+    expect(open.plain).toBe(false);
+  });
+
+  it.each<readonly [string, readonly unknown[]]>([
+    ["in a block that starts elsewhere", [block(5, "a zanzi"), blockDelta("barx b")]],
+    ["in a block that starts twice", [block(0, ""), block(0, "a zanzi"), blockDelta("barx b", { index: 1 })]],
+    ["in a block without an index", [block(undefined, "a zanzi"), blockDelta("barx b")]],
+  ])("cannot be read if it is held, and as a stream has the text apart: %s", (_, events) => {
+    const texts = new CollectedTexts();
+    for (const event of events) atOnce(texts.event(sent(event)));
+    const [start] = eventsOf(redacted(events)).slice(-3);
+    expect({ plain: texts.plain, start }).toMatchObject({
+      plain: false,
+      start: block((events.at(-2) as { index?: number }).index, ""),
+    });
+  });
+
+  const reasoning = (summary_index: number) => [
+    ofResponse("reasoning_summary_part.added", { summary_index, part: { type: "summary_text", text: "" } }),
+    ofResponse("reasoning_summary_text.delta", { summary_index, delta: "hm" }),
+    ofResponse("reasoning_summary_text.done", { summary_index, text: "hm" }),
+    ofResponse("reasoning_summary_part.done", { summary_index, part: { type: "summary_text", text: "hm" } }),
+  ];
+  const second = { output_index: 1, content_index: 1 };
+
+  it.each<readonly [string, readonly unknown[]]>([
+    [
+      "Anthropic",
+      [
+        { type: "message_start", message: { content: [] } },
+        block(0, ""),
+        blockDelta("a"),
+        { type: "content_block_stop", index: 0 },
+        {
+          type: "content_block_start",
+          index: 1,
+          content_block: { type: "web_search_tool_result", content: [{ title: "b" }] },
+        },
+        { type: "content_block_stop", index: 1 },
+        block(2, ""),
+        blockDelta("c", { index: 2 }),
+      ],
+    ],
+    ["LiteLLM, which starts a block with its text", [block(0, "a"), blockDelta("b")]],
+    [
+      "OpenAI",
+      [
+        shown("created"),
+        shown("in_progress"),
+        added({ type: "reasoning", summary: [] }),
+        ...reasoning(0),
+        ...reasoning(1),
+        ofResponse("output_item.done", { item: { type: "reasoning", summary: [{ text: "hm" }, { text: "hm" }] } }),
+        added({ type: "shell_call", action: { commands: [] } }, { output_index: 1 }),
+        ofResponse("shell_call_command.added", { output_index: 1, command_index: 0, command: "" }),
+        ofResponse("shell_call_command.delta", { output_index: 1, command_index: 0, delta: "ls" }),
+        added({ type: "apply_patch_call", operation: { path: "a", diff: "" } }, { output_index: 2 }),
+        ofResponse("apply_patch_call_operation_diff.delta", { output_index: 2, delta: "+a" }),
+        added({ type: "mcp_call", arguments: "" }, { output_index: 3 }),
+        ofResponse("mcp_call.in_progress", { output_index: 3 }),
+        ofResponse("mcp_call_arguments.delta", { output_index: 3, delta: "{}" }),
+        ofResponse("mcp_call_arguments.done", { output_index: 3, arguments: "{}" }),
+        shown("completed", message("a")),
+      ],
+    ],
+    [
+      "vLLM, which counts parts of all items",
+      [
+        added({ type: "reasoning", summary: [] }),
+        ofResponse("reasoning_text.delta", { content_index: 0, delta: "hm" }),
+        ofResponse("reasoning_text.done", { content_index: 0, text: "hm" }),
+        added({ type: "message", content: [] }, second),
+        ofResponse("content_part.added", { ...second, part: outputText("") }),
+        textDelta("a", second),
+      ],
+    ],
+    [
+      "llama.cpp, which writes no numbers",
+      [
+        { type: "response.created", response: { status: "in_progress" } },
+        { type: "response.output_item.added", item: { type: "reasoning", summary: [], content: [] } },
+        { type: "response.reasoning_text.delta", delta: "hm" },
+        { type: "response.output_item.done", item: { type: "reasoning", content: [{ text: "hm" }] } },
+        { type: "response.content_part.added", part: outputText("") },
+        { type: "response.output_text.delta", delta: "a" },
+      ],
+    ],
+    [
+      "servers that start calls with their arguments",
+      [
+        added({ type: "function_call", arguments: '{"a":"b"}' }),
+        ofResponse("function_call_arguments.done", { arguments: '{"a":"b"}' }),
+        added({ type: "message", content: [] }, { output_index: 1 }),
+        textDelta("a", { output_index: 1 }),
+      ],
+    ],
+    [
+      "servers without indexes",
+      [{ choices: [{ delta: { content: "a", tool_calls: [{ function: { arguments: "{}" } }] } }] }],
+    ],
+  ])("is none of %s", (_, events) => {
+    const texts = new CollectedTexts();
+    for (const event of events) atOnce(texts.event(sent(event)));
+    expect({ plain: texts.plain, sent: redacted(events) !== "" }).toEqual({ plain: true, sent: true });
   });
 });
 

@@ -8,7 +8,6 @@
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
 import { atOnce } from "../../../shared/steps.ts";
-import { toldBy } from "../../../test/harness/edge/told-by.ts";
 import { SseFilter } from "../wire/sse/sse-filter.ts";
 import { CollectedTexts } from "./collected-texts.ts";
 import { RedactingEvents } from "./redacting-events.ts";
@@ -17,8 +16,6 @@ import { RedactionTally } from "./text-redaction.ts";
 const scan = compileScan({ scanners: ["ban_keywords"], banKeywords: ["denword"] });
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const PARTS = 1_000;
-const LONG = 100_000;
 
 const streamOf = (events: readonly object[]): Uint8Array =>
   encoder.encode(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
@@ -41,51 +38,7 @@ function redacted(bytes: Uint8Array): string {
   return decoder.decode(passed) + decoder.decode(atOnce(redacting.finish()));
 }
 
-const item = (more: object, of: object = {}) => ({
-  type: "response.output_item.added",
-  output_index: 0,
-  ...of,
-  item: {
-    id: "i",
-    type: "message",
-    content: Array.from({ length: PARTS }, () => ({ type: "output_text", text: "a" })),
-    ...more,
-  },
-});
 const COMPLETED = { type: "x.completed" };
-
-describe("an item that begins with very many parts", () => {
-  it.each<[string, object]>([
-    ["a long id", item({ id: "i".repeat(LONG) })],
-    ["a long id of the event", item({}, { item_id: "i".repeat(LONG) })],
-    ["a number that is a list", item({}, { sequence_number: Array.from({ length: 10_000 }, () => "a b") })],
-    ["a place that is an object", item({}, { output_index: { name: "i".repeat(LONG) } })],
-  ])("names each part in short: %s", (_, event) => {
-    const sent = streamOf([event]);
-    const text = redacted(sent);
-    const isShort = text.length < sent.byteLength + PARTS * 1024;
-    expect({ length: text.length, isShort, parts: text.split('"delta":"a"').length - 1 }).toEqual({
-      length: text.length,
-      isShort: true,
-      parts: PARTS,
-    });
-  });
-
-  it("is gathered once, with what stands beside its parts", () => {
-    const strings = 10_000;
-    const sent = streamOf([item({}, { sequence_number: Array.from({ length: strings }, () => "a b") })]);
-    const { collected, kept } = counting(Number.POSITIVE_INFINITY);
-    const { units } = toldBy(new SseFilter([collected], true).pushing(sent));
-    const { characters } = kept;
-    const isBounded = characters < sent.byteLength * 4;
-    expect({ characters, units, isBounded, isLittle: units < sent.byteLength * 32 }).toEqual({
-      characters,
-      units,
-      isBounded: true,
-      isLittle: true,
-    });
-  });
-});
 
 describe("the rests of very many texts of one event", () => {
   it.each<[string, object, number]>([

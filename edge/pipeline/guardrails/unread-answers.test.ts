@@ -30,6 +30,7 @@ describe("an answer that only others can read, however short", () => {
     ["a list", `[NaN,"hello"]`, JSON_TYPE],
     ["an event", eventOf("hello"), EVENTS],
     ["a keyword in two events", eventOf("a blue") + eventOf(" falcon"), EVENTS],
+    ["an index in quotes", `data: {"choices":[{"index":"0","delta":{"content":"hello"}}]}\n\n`, EVENTS],
   ])("passes only if the policy fails open: %s", async (_, body, type) => {
     const block = { action: "block" };
     expect({

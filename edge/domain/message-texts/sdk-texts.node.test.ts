@@ -1,0 +1,184 @@
+/**
+ * What the official SDKs put together from an event stream is what guardrails examine, in whatever order its events come
+ * (docs/rules/guardrails.md#split-texts). The SDKs themselves read each drawn stream: what their object contains and the
+ * policy bans is found by `block`, and not in what `redact` sends, unless the stream counts as one that cannot be read.
+ */
+import Anthropic from "@anthropic-ai/sdk";
+import fc from "fast-check";
+import OpenAI from "openai";
+import { describe, expect, it } from "vitest";
+import { compileScan } from "../../../shared/guardrails/text-scan.ts";
+import { atOnce } from "../../../shared/steps.ts";
+import { chatEvents, type Event, messageEvents, responseEvents } from "../../../test/harness/edge/drawn-streams.ts";
+import { concat } from "../wire/bytes/byte-pieces.ts";
+import { SseFilter } from "../wire/sse/sse-filter.ts";
+import { CollectedTexts } from "./collected-texts.ts";
+import { RedactingEvents } from "./redacting-events.ts";
+import { RedactionTally } from "./text-redaction.ts";
+
+const RUNS = { numRuns: 200, seed: 20_271, endOnFailure: true };
+
+const scan = compileScan({ scanners: ["pii", "ban_keywords"], banKeywords: ["zanzibarx"] });
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const bytesOf = (events: readonly Event[]): Uint8Array =>
+  encoder.encode(
+    events
+      .map((event) => {
+        const { type } = event;
+        return `${typeof type === "string" ? `event: ${type}\n` : ""}data: ${JSON.stringify(event)}\n\n`;
+      })
+      .join(""),
+  );
+
+/** Every string of a value. */
+function stringsOf(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsOf) : [];
+}
+
+/** Whether a text that a client has seen is banned, other than as the start of what it became. */
+const bannedIn = (seen: readonly string[]): readonly string[] =>
+  seen.filter(
+    (text, at) => isBanned(text) && !seen.slice(at + 1).some((later) => later !== text && later.startsWith(text)),
+  );
+
+const isBanned = (...parts: readonly string[]): boolean =>
+  scan.redactTexts(parts.map((text) => ({ text, user: false }))).texts.some((text, at) => text !== parts[at]);
+
+/** True if `block` refuses the answer, or cannot read it. */
+function isBlocked(bytes: Uint8Array): boolean {
+  const texts = new CollectedTexts();
+  const filter = new SseFilter([texts], true);
+  filter.push(bytes);
+  filter.finish();
+  return atOnce(texts.texts()).some((parts) => isBanned(...parts)) || !texts.plain;
+}
+
+/** What `redact` sends until it breaks off. */
+function redacted(bytes: Uint8Array): Uint8Array {
+  const events = new RedactingEvents(scan, new RedactionTally());
+  const sent: Uint8Array[] = [];
+  try {
+    for (const event of decoder.decode(bytes).split(/(?<=\n\n)/))
+      sent.push(atOnce(events.event(encoder.encode(event))));
+    sent.push(atOnce(events.finish()));
+  } catch (error) {
+    expect(String(error)).toContain("an event that cannot be read");
+  }
+  return concat(sent);
+}
+
+interface Item {
+  readonly content?: { text: string }[];
+  arguments?: string;
+}
+interface ResponseEvent {
+  readonly type: string;
+  readonly output_index: number;
+  readonly content_index: number;
+  readonly response?: { readonly output: readonly Item[] };
+  readonly item?: Item;
+  readonly part?: { text: string };
+  readonly delta: string;
+}
+
+const dataOf = (bytes: Uint8Array): unknown[] =>
+  [...decoder.decode(bytes).matchAll(/^data: (.*)$/gm)].map(([, json = ""]) => JSON.parse(json));
+
+/** The texts that a client has seen when the stream has ended, or when it refused to read on. */
+type Reader = (bytes: Uint8Array) => Promise<readonly string[]>;
+
+const answering = (bytes: Uint8Array) => () =>
+  Promise.resolve(new Response(bytes, { headers: { "content-type": "text/event-stream" } }));
+const messages = [{ role: "user" as const, content: "a" }];
+
+const readMessages =
+  (isBeta: boolean): Reader =>
+  async (bytes) => {
+    const client = new Anthropic({ apiKey: "k", maxRetries: 0, fetch: answering(bytes) });
+    const seen: string[] = [];
+    const stream = (isBeta ? client.beta : client).messages.stream({ model: "m", max_tokens: 1, messages });
+    stream.on("streamEvent", (_: unknown, { content }: { content: readonly object[] }) => {
+      seen.push(...stringsOf(content));
+    });
+    await stream.done().catch(() => undefined);
+    return seen;
+  };
+
+const readResponses: Reader = async (bytes) => {
+  const client = new OpenAI({ apiKey: "k", maxRetries: 0, fetch: answering(bytes) });
+  const seen: string[] = [];
+  const stream = client.responses.stream({ model: "m", input: "a" });
+  stream.on("response.output_text.delta", ({ snapshot }) => seen.push(snapshot));
+  stream.on("response.function_call_arguments.delta", ({ snapshot }) => seen.push(snapshot));
+  const response = await stream.finalResponse().catch(() => null);
+  return [...seen, ...stringsOf(response?.output)];
+};
+
+/** As OpenAI's Python SDK reads: it appends what starts, and then finds it by its position. */
+const readByPosition: Reader = async (bytes) => {
+  const output: Item[] = [];
+  const seen: string[] = [];
+  for (const event of dataOf(bytes) as ResponseEvent[]) {
+    const item = output.at(event.output_index);
+    const content = item?.content?.at(event.content_index);
+    if (event.type === "response.created") output.push(...(event.response?.output ?? []));
+    if (event.type === "response.output_item.added" && event.item !== undefined) output.push(event.item);
+    if (event.type === "response.content_part.added" && event.part !== undefined) item?.content?.push(event.part);
+    if (event.type === "response.output_text.delta" && content !== undefined) content.text += event.delta;
+    if (event.type === "response.function_call_arguments.delta" && item?.arguments !== undefined)
+      item.arguments += event.delta;
+    seen.push(...stringsOf(output));
+  }
+  return seen;
+};
+
+const readChat: Reader = async (bytes) => {
+  const client = new OpenAI({ apiKey: "k", maxRetries: 0, fetch: answering(bytes) });
+  const seen: string[] = [];
+  let chunks = 0;
+  const stream = client.chat.completions.stream({ model: "m", messages });
+  stream.on("chunk", (_, { choices }) => {
+    chunks += 1;
+    for (const { message } of choices.filter(Boolean)) seen.push(...stringsOf(message));
+  });
+  await stream.done().catch(() => undefined);
+  // a stream that it refuses to read on has only started
+  return chunks === dataOf(bytes).length ? seen : [];
+};
+
+/** A loop over chunks, as many clients have it: the texts of each choice, by its index. */
+const readChunks: Reader = async (bytes) => {
+  const texts: Record<string, string> = {};
+  for (const { choices } of dataOf(bytes) as { choices: { index: string; delta: { content?: unknown } }[] }[])
+    for (const { index, delta } of choices)
+      if (delta.content !== undefined) texts[index] = `${texts[index] ?? ""}${String(delta.content)}`;
+  return Object.values(texts);
+};
+
+describe("what a client puts together from a stream", () => {
+  it.each<readonly [string, fc.Arbitrary<readonly Event[]>, Reader]>([
+    ["Anthropic's client", messageEvents, readMessages(false)],
+    ["Anthropic's beta client", messageEvents, readMessages(true)],
+    ["OpenAI's client of responses", responseEvents, readResponses],
+    ["a client of responses that counts", responseEvents, readByPosition],
+    ["OpenAI's client of chat", chatEvents, readChat],
+    ["a loop over chunks of chat", chatEvents, readChunks],
+  ])("has nothing banned that no policy sees: %s", async (_, streams, read) => {
+    let banned = 0;
+    await fc.assert(
+      fc.asyncProperty(streams, async (events) => {
+        const bytes = bytesOf(events);
+        const seen = bannedIn(await read(bytes));
+        if (seen.length > 0) banned += 1;
+        const shown = bannedIn(await read(redacted(bytes)));
+        expect({ passed: isBlocked(bytes) ? [] : seen, shown }).toEqual({ passed: [], shown: [] });
+      }),
+      RUNS,
+    );
+    // enough of the drawn streams show something
+    expect(banned).toBeGreaterThan(RUNS.numRuns / 10);
+  });
+});

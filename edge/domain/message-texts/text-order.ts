@@ -1,0 +1,64 @@
+/**
+ * Whether all clients read the same texts from the events of a stream (docs/rules/guardrails.md#split-texts). What an event
+ * shows whole (an answer, an item, a part) some of them take for the start of the deltas after it; and some count what starts
+ * where others read its number. No known server sends such orders: they are noticed, not followed.
+ */
+import { elementsOf, objectOf } from "../dialect/values.ts";
+import type { JsonObject } from "../wire/json/document.ts";
+import type { AnswerText } from "./answer-texts.ts";
+
+/** Honest answers have fewer parts. */
+const PARTS_MAX = 4_096;
+const START =
+  /^(?:response\.(?:output_item|content_part|reasoning_summary_part|shell_call_command)\.added|content_block_start)$/;
+/** The members of an item that deltas continue. */
+const CONTINUED: ReadonlySet<unknown> = new Set(["content", "summary", "arguments", "input", "code", "output"]);
+
+type Ids = readonly (number | null)[];
+
+export class TextOrder {
+  /** The numbers of what was shown whole; empty for the answer. */
+  readonly #shown = new Set<string>();
+  /** How many parts have started, by what they are parts of. */
+  readonly #started = new Map<string, number>();
+
+  /**
+   * Takes an event with these numbers and complete texts.
+   *
+   * @param startsText it starts a part with a text that comes in a delta after it
+   */
+  takes(type: string, ids: Ids, event: JsonObject, wholes: readonly AnswerText[], startsText: boolean): void {
+    if (this.#isFull) return;
+    const key = keyOf(ids);
+    const { content, output } = objectOf(event["message"] ?? event["response"]);
+    if (elementsOf(content ?? output).length > 0) this.#shown.add("");
+    if (type.endsWith("done") && ids[0] !== null) this.#shown.add(key);
+    if (!START.test(type)) return;
+    this.#shown.delete(key);
+    const { commands } = objectOf(objectOf(event["item"])["action"]);
+    const hasText = elementsOf(commands).length > 0 || wholes.some(isContinued);
+    const at = ids.findLastIndex((id) => id !== null);
+    const list = type + keyOf(ids.with(at, null));
+    const place = this.#started.get(list) ?? 0;
+    this.#started.set(list, place + 1);
+    if (place !== ids[at] && (hasText || startsText || type.includes("command"))) this.#shown.add("");
+    else if (hasText) this.#shown.add(key);
+  }
+
+  /** False: what a piece with these numbers continues was shown whole. */
+  continues(ids: Ids): boolean {
+    return !this.#isFull && !["", keyOf(ids.slice(0, 1)), keyOf(ids)].some((key) => this.#shown.has(key));
+  }
+
+  get #isFull(): boolean {
+    return this.#shown.size + this.#started.size > PARTS_MAX;
+  }
+}
+
+function isContinued({ place: [of, member] }: AnswerText): boolean {
+  return of === "part" || of === "command" || (of === "item" && CONTINUED.has(member));
+}
+
+function keyOf(ids: Ids): string {
+  return ids.join(" ").trimEnd();
+}
