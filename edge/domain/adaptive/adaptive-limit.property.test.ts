@@ -112,6 +112,25 @@ describe("the adaptive limit", () => {
     expect(changes.filter(({ reason }) => reason === "first_token")).toEqual([]);
   });
 
+  it("takes answers whose end is late by chance for no streams with late first tokens", () => {
+    const limit = new AdaptiveLimit({ min: 4, max: 64 }, 32, 0);
+    const whole = { inputTokens: 10, outputTokens: 50, outcome: "served" as const, inFlight: 32, ...ALONE };
+    const ended = Array.from({ length: 3_000 }, (_, at) => {
+      const upstreamMs = at < 1_000 ? 300 : 900;
+      const call = { ...whole, upstreamMs, ttftMs: at % 24 === 0 ? 0.94 * upstreamMs : upstreamMs };
+      return { call, afterMs: 20 };
+    });
+    const changes = changesOf(limit, ended, () => undefined);
+    expect(changes.filter(({ reason }) => reason === "first_token")).toEqual([]);
+  });
+
+  it("leaves its minimum again, where no probe can go below it", () => {
+    const limit = new AdaptiveLimit({ min: 1, max: 64 }, 1, 0);
+    const alone = { upstreamMs: 400, ttftMs: 100, inputTokens: 10, outputTokens: 20, outcome: "served" as const };
+    const ended = Array.from({ length: 300 }, () => ({ call: { ...alone, inFlight: 1, ...ALONE }, afterMs: 400 }));
+    expect(changesOf(limit, ended, () => undefined)[0]).toMatchObject({ from: 1, to: 2, reason: "throughput" });
+  });
+
   it("follows new bounds at once", () => {
     fc.assert(
       fc.property(bounds, bounds, fc.nat(300), (before, after, start) => {

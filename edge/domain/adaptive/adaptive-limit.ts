@@ -24,7 +24,7 @@ const SAMPLES_FEW = 4;
 const SAMPLES_MAX = 60;
 
 /** Delay grows with this power of the load at the knee. */
-const KNEE_SLOPE = 0.56;
+const KNEE_SLOPE = 0.48;
 /** Until a window is too high, the capacity doubles. */
 const RAMP = Math.log(2);
 /** A step up is small at first, and larger after each success. */
@@ -33,27 +33,31 @@ const STEP_MAX = Math.log(1.15);
 /** A step down for an excess of 1 of the slope. */
 const GAIN = 0.5;
 /** A probe lowers the capacity: fewer requests for a while cost little, but more than the knee delay every first token. */
-const PROBE = -0.09;
+const PROBE = 0.09;
+/** In noise a probe is deeper, so that its delay differs by more than the noise. */
+const PROBE_MAX = 0.35;
 /** Standard errors by which a slope must differ from the slope of the knee. */
-const SURE_DOWN = 1.5;
-const SURE_UP = 0.5;
+const SURE_DOWN = 1;
+const SURE_UP = 0.25;
 const REFUSED_STEP = Math.log(0.75);
 /** So many requests may wait inside an upstream: a part of them, and in small capacities half a request. */
 const WAITING_PART = 0.04;
 const WAITING_REQUESTS = 0.5;
+/** At most this part of the capacity is taken away because of them: a window may have those that waited before it. */
+const WAITING_STEP = 0.25;
 /** First tokens may take this many times the shortest time seen lately. */
-const FIRST_TOKEN_ROOM = 2;
+const FIRST_TOKEN_ROOM = 1.4;
 /** The shortest time to the first token doubles in this time, unless it is seen again. */
 const REFERENCE_DOUBLES_MS = 60_000;
 /** A capacity that was too high is not tried again for this long. */
 const CEILING_MS = 45_000;
 /** Delays that change by so much at the same load: another load came to the upstream, or went. */
 const SHIFT = 0.18;
-const SHIFT_SIGMAS = 4;
+const SHIFT_SIGMAS = 3;
 /** A load of at least this part of the capacity can show that the capacity is too high. */
 const LOAD_PART = 0.5;
 /** Windows between two probes, at least. */
-const REST_WINDOWS = 3;
+const REST_WINDOWS = 4;
 
 export class AdaptiveLimit {
   #bounds: CapacityBounds;
@@ -66,7 +70,7 @@ export class AdaptiveLimit {
   #base: number;
   #up = STEP_FIRST;
   #rest = 0;
-  #firstTokenMs = Number.POSITIVE_INFINITY;
+  #firstToken = Number.POSITIVE_INFINITY;
   #firstTokenAtMs = 0;
   #ceiling: { readonly limit: number; readonly untilMs: number } | null = null;
 
@@ -116,7 +120,7 @@ export class AdaptiveLimit {
     // A load far below the capacity says nothing about the capacity.
     if (!isUsed && Math.exp(level.load) < LOAD_PART * this.#limit) return this.#moveTo(this.#base, "probe", nowMs);
     if (waiting > Math.max(WAITING_PART, WAITING_REQUESTS / this.#limit))
-      return this.#down(Math.log(1 - Math.min(0.5, waiting)), "first_token", nowMs);
+      return this.#down(Math.log(1 - Math.min(WAITING_STEP, waiting)), "first_token", nowMs);
     if (shifted && shift.by > 0) return this.#down(-SHIFT, "delay", nowMs);
     if (shifted) {
       this.#ceiling = null;
@@ -128,7 +132,11 @@ export class AdaptiveLimit {
     if (this.#ramps && isUsed) return this.#step(RAMP, "throughput", nowMs);
     const ceiling =
       this.#ceiling === null || this.#ceiling.untilMs <= nowMs ? Number.POSITIVE_INFINITY : this.#ceiling.limit;
-    if (isUsed && this.#base + 1 < ceiling && (shifted || slope + SURE_UP * error < KNEE_SLOPE)) {
+    if (
+      isUsed &&
+      this.#base + 1 < ceiling &&
+      (shifted || this.#base <= this.#bounds.min || slope + SURE_UP * error < KNEE_SLOPE)
+    ) {
       const up = this.#up;
       this.#up = Math.min(STEP_MAX, 2 * up);
       return this.#step(Math.min(up, Math.log((ceiling - 1) / this.#base)), "throughput", nowMs);
@@ -140,30 +148,35 @@ export class AdaptiveLimit {
     }
     this.#rest = REST_WINDOWS + Math.floor(random() * REST_WINDOWS);
     const load = Math.min(this.#base, Math.exp(level.load));
-    return this.#moveTo(Math.min(this.#base - 1, Math.round(load * Math.exp(PROBE))), "probe", nowMs);
+    const depth = Math.min(PROBE_MAX, PROBE * this.#curve.noise);
+    return this.#moveTo(Math.min(this.#base - 1, Math.round(load * Math.exp(-depth))), "probe", nowMs);
   }
 
   /** The capacity was too high. */
   #down(by: number, reason: CapacityReason, nowMs: number): CapacityChange | null {
-    this.#ceiling = { limit: this.#limit, untilMs: nowMs + CEILING_MS };
+    const tooHigh = this.#limit;
     this.#ramps = false;
     this.#up = STEP_FIRST;
     this.#rest = 1;
     const change = this.#step(by, reason, nowMs);
+    // Requests that wait are counted, which says where the edge is.
+    const limit = reason === "first_token" ? this.#base + 1 : tooHigh;
+    this.#ceiling = { limit, untilMs: nowMs + CEILING_MS };
     this.#curve.forgetAbove(Math.log(this.#base + 0.5));
     return change;
   }
 
   /** The part of the requests that wait inside the upstream, by how late first tokens are. */
-  #waitingPart({ firstTokenMs, firstTokenPart }: Level, nowMs: number): number {
-    if (firstTokenMs === null) return 0;
-    const reference = this.#firstTokenMs * 2 ** ((nowMs - this.#firstTokenAtMs) / REFERENCE_DOUBLES_MS);
-    if (firstTokenMs < reference) {
-      this.#firstTokenMs = firstTokenMs;
+  #waitingPart({ firstToken }: Level, nowMs: number): number {
+    if (firstToken === null) return 0;
+    const { mean, error, part } = firstToken;
+    const reference = this.#firstToken + (Math.LN2 * (nowMs - this.#firstTokenAtMs)) / REFERENCE_DOUBLES_MS;
+    if (mean + error < reference) {
+      this.#firstToken = mean + error;
       this.#firstTokenAtMs = nowMs;
       return 0;
     }
-    return Math.max(0, 1 - (FIRST_TOKEN_ROOM * reference) / firstTokenMs) * firstTokenPart;
+    return Math.max(0, 1 - FIRST_TOKEN_ROOM * Math.exp(reference - mean + error)) * part;
   }
 
   #step(by: number, reason: CapacityReason, nowMs: number): CapacityChange | null {

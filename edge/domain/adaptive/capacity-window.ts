@@ -26,10 +26,11 @@ export interface Level {
   readonly delay: number;
   /** Standard error of `delay`. */
   readonly error: number;
-  /** Mean time to the first token per input token, ms; null if nothing was streamed. */
-  readonly firstTokenMs: number | null;
-  /** The part of the time of streamed calls before their first token. */
-  readonly firstTokenPart: number;
+  /**
+   * Time to the first token per input token, a logarithm with its standard error, and its part of the time of all calls; null
+   * if too few were streamed.
+   */
+  readonly firstToken: { readonly mean: number; readonly error: number; readonly part: number } | null;
   readonly endedMs: number;
 }
 
@@ -42,23 +43,25 @@ const LEAST_MS = 0.5;
 /** No mean of delays is taken to be more exact. */
 const LEAST_ERROR = 0.01;
 /** A call whose first byte comes later than this part of its time was not streamed. */
-const STREAMED_PART = 0.95;
+const STREAMED_PART = 0.9;
+/** Fewer such calls are not streamed either: the end of their answer was late. */
+const STREAMED_LEAST = 4;
 
 /** Fewer refusals than this part of the requests are those of single requests. */
 const REFUSED_PART = 0.05;
 
 /** A mean of ratios, weighted by their denominators, with its standard error. */
 class RatioMean {
-  #count = 0;
-  #above = 0;
+  count = 0;
+  above = 0;
   #below = 0;
   #aboveSquares = 0;
   #belowSquares = 0;
   #products = 0;
 
   add(above: number, below: number): void {
-    this.#count += 1;
-    this.#above += above;
+    this.count += 1;
+    this.above += above;
     this.#below += below;
     this.#aboveSquares += above * above;
     this.#belowSquares += below * below;
@@ -66,14 +69,14 @@ class RatioMean {
   }
 
   get log(): number {
-    return Math.log(this.#above / this.#below);
+    return Math.log(this.above / this.#below);
   }
 
   /** Of the logarithm. */
   get error(): number {
-    const ratio = this.#above / this.#below;
+    const ratio = this.above / this.#below;
     const squares = this.#aboveSquares - 2 * ratio * this.#products + ratio * ratio * this.#belowSquares;
-    return Math.sqrt(Math.max(0, squares) * (this.#count / Math.max(1, this.#count - 1))) / this.#above;
+    return Math.sqrt(Math.max(0, squares) * (this.count / Math.max(1, this.count - 1))) / this.above;
   }
 }
 
@@ -87,7 +90,7 @@ export class CapacityWindow {
   #full = 0;
   #inFlight = 0;
   readonly #delay = new RatioMean();
-  #streamed = { ttftMs: 0, upstreamMs: 0, input: 0 };
+  readonly #firstToken = new RatioMean();
 
   constructor(sinceMs: number) {
     this.sinceMs = sinceMs;
@@ -109,10 +112,7 @@ export class CapacityWindow {
     const upstreamMs = Math.max(LEAST_MS, call.upstreamMs);
     this.#delay.add(upstreamMs, 1 + call.outputTokens + INPUT_WORK * call.inputTokens);
     if (call.ttftMs > STREAMED_PART * upstreamMs) return;
-    const streamed = this.#streamed;
-    streamed.ttftMs += Math.max(LEAST_MS, call.ttftMs);
-    streamed.upstreamMs += upstreamMs;
-    streamed.input += INPUT_BASE_TOKENS + call.inputTokens;
+    this.#firstToken.add(Math.max(LEAST_MS, call.ttftMs), INPUT_BASE_TOKENS + call.inputTokens);
   }
 
   get served(): number {
@@ -135,13 +135,13 @@ export class CapacityWindow {
   }
 
   level(nowMs: number): Level {
-    const { ttftMs, upstreamMs, input } = this.#streamed;
+    const [delay, first] = [this.#delay, this.#firstToken];
     return {
       load: Math.log(Math.max(1, this.#inFlight / this.#served)),
-      delay: this.#delay.log,
-      error: Math.max(LEAST_ERROR, this.#delay.error),
-      firstTokenMs: input > 0 ? ttftMs / input : null,
-      firstTokenPart: upstreamMs > 0 ? ttftMs / upstreamMs : 0,
+      delay: delay.log,
+      error: Math.max(LEAST_ERROR, delay.error),
+      firstToken:
+        first.count < STREAMED_LEAST ? null : { mean: first.log, error: first.error, part: first.above / delay.above },
       endedMs: nowMs,
     };
   }

@@ -7,6 +7,10 @@ const KEEP_MS = 120_000;
 const FADE_MS = 45_000;
 /** So does one whose load differs by this factor. */
 const NEAR = Math.log(1.45);
+/** A window is this part of the noise. */
+const NOISE_PART = 0.15;
+/** A larger square is another load at the upstream. */
+const NOISE_MAX = 16;
 
 interface Slope {
   /** The power of the load with which delay grows: 0 below the knee of an upstream, 1 far above. */
@@ -16,6 +20,8 @@ interface Slope {
 
 export class DelayCurve {
   #levels: Level[] = [];
+  /** Mean square of the differences between windows at the same load, in their standard errors. */
+  #square = 1;
 
   add(level: Level): void {
     this.#levels = [
@@ -33,7 +39,15 @@ export class DelayCurve {
     this.#levels = [];
   }
 
-  /** How far the delay of a level differs from other levels at about the same load; null if there are none. */
+  /** What stalls delays all requests of a window together, so windows differ by more than their errors: by this factor. */
+  get noise(): number {
+    return Math.sqrt(Math.max(1, this.#square));
+  }
+
+  /**
+   * How far the delay of a new level differs from other levels at about the same load; null if there are none. The noise learns
+   * from it.
+   */
   shiftOf({ load, delay, error, endedMs }: Level): { readonly by: number; readonly error: number } | null {
     const near = this.#levels.filter((other) => Math.abs(other.load - load) < NEAR / 4);
     if (near.length === 0) return null;
@@ -43,7 +57,10 @@ export class DelayCurve {
       weights += weight;
       sum += weight * other.delay;
     }
-    return { by: delay - sum / weights, error: Math.hypot(error, 1 / Math.sqrt(weights)) };
+    const by = delay - sum / weights;
+    const square = error ** 2 + 1 / weights;
+    this.#square += NOISE_PART * (Math.min(NOISE_MAX, by ** 2 / square) - this.#square);
+    return { by, error: Math.sqrt(square) * this.noise };
   }
 
   slopeAt(load: number, nowMs: number): Slope {
@@ -61,6 +78,6 @@ export class DelayCurve {
       products += level.weight * (level.load - meanLoad) * (level.delay - meanDelay);
     }
     if (squares < 1e-9) return { slope: 0, error: Number.POSITIVE_INFINITY };
-    return { slope: products / squares, error: 1 / Math.sqrt(squares) };
+    return { slope: products / squares, error: this.noise / Math.sqrt(squares) };
   }
 }

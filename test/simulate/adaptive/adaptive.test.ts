@@ -10,6 +10,7 @@ import { printedSeed } from "../seed.ts";
 import { drawnWorld } from "./batching-server.ts";
 import { BOUNDS, type JudgedWorld, judgedWorld, worldSpreadOf } from "./judged-world.ts";
 import { runLoaded } from "./loaded-world.ts";
+import { runStalling } from "./stalling-machine.ts";
 
 const SEED = printedSeed("adaptive.test.ts");
 
@@ -67,6 +68,21 @@ describe("an adaptive capacity before a server that batches", () => {
     expect(throughput.p5).toBeGreaterThanOrEqual(0.7);
     expect(firstToken.median).toBeLessThanOrEqual(1.5);
     expect(shareError.median).toBeLessThanOrEqual(0.05);
+  });
+});
+
+describe("an adaptive capacity on a machine that stalls", () => {
+  const PLAN = { knee: 8, serviceMs: 200, clients: 32, turnMs: 100, drift: 2, untilMs: 120_000 };
+  const RUNS = 80;
+
+  it("comes near the knee within a minute and stays there, most of the time", () => {
+    const later = Array.from({ length: RUNS }, (_, run) =>
+      runStalling(new AdaptiveLimit({ min: 2, max: 64 }, null, 0), PLAN, seededRandom(SEED + run)),
+    ).flatMap((turns) => turns.filter(({ atMs }) => atMs > 60_000));
+    // Stalls keep slots in use while the upstream has nothing to do, so the knee is at a few more of them.
+    const near = later.filter(({ capacity }) => capacity >= 6 && capacity <= 12).length / later.length;
+    process.stdout.write(`near the knee for ${near.toFixed(2)} of the time\n`);
+    expect(near).toBeGreaterThanOrEqual(0.6);
   });
 });
 
