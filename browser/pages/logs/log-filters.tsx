@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Bookmark, Plus, X } from "lucide-react";
-import { lazy, Suspense, useId, useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { read } from "../../data/reads.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
@@ -11,6 +11,7 @@ import { formatInstant } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Row } from "../../ui/layout.tsx";
+import { FilterEditor } from "./filter-editor.tsx";
 import { filterChoices, filterName, filterValue } from "./filter-words.ts";
 import classes from "./log-filters.module.css";
 import {
@@ -23,11 +24,10 @@ import {
   windowOfSearch,
 } from "./logs-query.ts";
 import type { LogsSearch, SearchChanges } from "./logs-search.ts";
+import { SavedViews } from "./saved-views.tsx";
 
 const text = texts("log-views", logViewsTexts);
 const logText = texts("logs", logsTexts);
-const FilterEditor = lazy(async () => ({ default: (await import("./filter-editor.tsx")).FilterEditor }));
-const SavedViews = lazy(async () => ({ default: (await import("./saved-views.tsx")).SavedViews }));
 const PERIODS = ["24h", "7d", "30d", "month"] as const;
 /** Has a field of its own. */
 const WITH_FIELD: FilterName = "request_id";
@@ -116,19 +116,17 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
       </Row>
       {edited !== null && (
         <div className={classes["editor"]}>
-          <Suspense fallback={null}>
-            <FilterEditor
-              key={edited}
-              name={edited}
-              label={editorLabel(edited)}
-              placeholder={edited === "tag" ? text("tagHint") : undefined}
-              choices={filterChoices(edited, set[edited])}
-              value={set[edited]}
-              tenantId={set.tenant_id}
-              tenantName={tenantName}
-              onDone={done}
-            />
-          </Suspense>
+          <FilterEditor
+            key={edited}
+            name={edited}
+            label={editorLabel(edited)}
+            placeholder={edited === "tag" ? text("tagHint") : undefined}
+            choices={filterChoices(edited, set[edited])}
+            value={set[edited]}
+            tenantId={set.tenant_id}
+            tenantName={tenantName}
+            onDone={done}
+          />
           <IconButton label={logText("close")} onClick={() => setEdited(null)}>
             <X size={14} aria-hidden />
           </IconButton>
@@ -205,11 +203,7 @@ function ViewsButton({ search }: { readonly search: LogsSearch }) {
         className={classes["popover"]}
         onToggle={({ newState }) => setOpen(newState === "open")}
       >
-        {isOpen && (
-          <Suspense fallback={null}>
-            <SavedViews search={search} onClose={() => list.current?.hidePopover()} />
-          </Suspense>
-        )}
+        {isOpen && <SavedViews search={search} onClose={() => list.current?.hidePopover()} />}
       </div>
     </>
   );
