@@ -94,18 +94,29 @@ const answering = (bytes: Uint8Array) => () =>
   Promise.resolve(new Response(bytes, { headers: { "content-type": "text/event-stream" } }));
 const messages = [{ role: "user" as const, content: "a" }];
 
-const readMessages =
-  (isBeta: boolean): Reader =>
-  async (bytes) => {
-    const client = new Anthropic({ apiKey: "k", maxRetries: 0, fetch: answering(bytes) });
-    const seen: string[] = [];
-    const stream = (isBeta ? client.beta : client).messages.stream({ model: "m", max_tokens: 1, messages });
-    stream.on("streamEvent", (_: unknown, { content }: { content: readonly object[] }) => {
-      seen.push(...stringsOf(content));
-    });
-    await stream.done().catch(() => undefined);
-    return seen;
-  };
+const asked = { model: "m", max_tokens: 1, messages };
+
+const readMessages: Reader = async (bytes) => {
+  const client = new Anthropic({ apiKey: "k", maxRetries: 0, fetch: answering(bytes) });
+  const seen: string[] = [];
+  const stream = client.messages.stream(asked);
+  stream.on("streamEvent", (_, { content }) => {
+    seen.push(...stringsOf(content));
+  });
+  await stream.done().catch(() => undefined);
+  return seen;
+};
+
+const readBeta: Reader = async (bytes) => {
+  const client = new Anthropic({ apiKey: "k", maxRetries: 0, fetch: answering(bytes) });
+  const seen: string[] = [];
+  const stream = client.beta.messages.stream(asked);
+  stream.on("streamEvent", (_, { content }) => {
+    seen.push(...stringsOf(content));
+  });
+  await stream.done().catch(() => undefined);
+  return seen;
+};
 
 const readResponses: Reader = async (bytes) => {
   const client = new OpenAI({ apiKey: "k", maxRetries: 0, fetch: answering(bytes) });
@@ -160,8 +171,8 @@ const readChunks: Reader = async (bytes) => {
 
 describe("what a client puts together from a stream", () => {
   it.each<readonly [string, fc.Arbitrary<readonly Event[]>, Reader]>([
-    ["Anthropic's client", messageEvents, readMessages(false)],
-    ["Anthropic's beta client", messageEvents, readMessages(true)],
+    ["Anthropic's client", messageEvents, readMessages],
+    ["Anthropic's beta client", messageEvents, readBeta],
     ["OpenAI's client of responses", responseEvents, readResponses],
     ["a client of responses that counts", responseEvents, readByPosition],
     ["OpenAI's client of chat", chatEvents, readChat],
