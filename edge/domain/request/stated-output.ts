@@ -51,7 +51,8 @@ export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
       if (isHolder(name) && typeof value === "object" && value !== null) levels.push(value as JsonObject);
       else if (LIMITS.has(name)) {
         const limit = numberOf(value);
-        if (limit >= 0) limitTokens = Math.max(limitTokens ?? 0, saturated(limit));
+        // many servers take 0 for no limit
+        if (limit >= 1) limitTokens = Math.max(limitTokens ?? 0, saturated(limit));
       } else if (COUNTS.has(name)) most = Math.max(most, saturated(numberOf(value)));
       else if (PROMPTS.has(name)) prompts += promptsOf(name, value);
     }

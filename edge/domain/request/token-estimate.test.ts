@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { readJson } from "../../../test/harness/edge/read-json.ts";
+import { TOKEN_LIMITS } from "./client-fields.ts";
 import type { BilledBy, EstimateRule } from "./route-class.ts";
 import {
   estimateTokens as estimateTokensInSteps,
@@ -133,8 +134,17 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
       outputTokens: 8192,
       statedOutputTokens: 100_000,
     });
-    expect(estimate({ messages: [], max_tokens: 0 })).toMatchObject({ outputTokens: 0, totalTokens: 1 });
     expect(estimate({ messages: [], max_tokens: -5 })).toMatchObject({ outputTokens: 512 });
+  });
+
+  it.each([
+    ...TOKEN_LIMITS.flatMap((name) => [{ [name]: 0 }, { options: { [name]: 0 } }]),
+    { n_predict: 0.5 },
+    { num_predict: "0" },
+  ])("takes a limit below 1 for none, as many servers do: %j", (body) => {
+    const unlimited = { outputTokens: 512, statedOutputTokens: null };
+    expect(estimate({ messages: [], ...body })).toMatchObject(unlimited);
+    expect(estimate({ messages: [], ...body, max_new_tokens: 7 })).toMatchObject({ statedOutputTokens: 7 });
   });
 });
 
