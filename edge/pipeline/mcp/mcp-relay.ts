@@ -8,11 +8,15 @@
 import { EventIdScan, mcpResponseHeaders } from "../../domain/tools/mcp.ts";
 import type { Call } from "../call/context.ts";
 import type { Known } from "../call/known.ts";
+import { anyReader } from "../relay/body-reader.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
 
 /** How long an answer without a client is read on: about as long as the platform allows. */
 const READ_ON_MS = 30_000;
+
+/** So many bytes are passed on before everybody else has a turn. */
+const TURN_BYTES = 64 * 1024;
 
 /** The response to the client; its body ends with the server's. */
 export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response {
@@ -77,23 +81,27 @@ class Leaving {
 
 /** Moves bytes until the server's end; never rejects. Nothing is read before the client has taken the earlier bytes. */
 async function pump(
-  { interruption }: Call,
+  { interruption, ports }: Call,
   body: ReadableStream<Uint8Array>,
   writable: WritableStream<Uint8Array>,
   stop: AbortController,
   client: Leaving,
   ids: EventIdScan | null,
 ): Promise<void> {
-  const reader = body.getReader();
+  const reader = anyReader(body);
   const writer = writable.getWriter();
   writer.closed.catch(() => undefined);
   const callOff = interruption.listen(() => stop.abort());
+  let room = TURN_BYTES;
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      ids?.push(value);
-      if (!client.left) await client.write(writer.write(value));
+    for (let bytes = await reader.next(); bytes !== null; bytes = await reader.next()) {
+      ids?.push(bytes);
+      if (!client.left) await client.write(writer.write(bytes));
+      room -= bytes.byteLength;
+      if (room > 0) continue;
+      // A connection that always has more would leave no time to others.
+      await ports.sleep(0, new AbortController().signal);
+      room = TURN_BYTES;
     }
     await client.write(writer.close());
   } catch (error) {

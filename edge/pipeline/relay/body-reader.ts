@@ -44,6 +44,21 @@ export interface BodyReader {
   cancel(): Promise<void>;
 }
 
+/** Reads a body that need not be a stream of bytes: then its pieces are those of its source. */
+export function anyReader(body: ReadableStream<Uint8Array>): Pick<BodyReader, "next"> {
+  try {
+    return new PlainBodyReader(body);
+  } catch {
+    const reader = body.getReader();
+    return {
+      next: async () => {
+        const { value } = await reader.read();
+        return value === undefined ? null : new Uint8Array(value);
+      },
+    };
+  }
+}
+
 /**
  * A body whose `head` has been read; `rest` reads the bytes after it, and `idle` watches each of its reads. A body that breaks
  * off when it `isWhole` has ended normally.
