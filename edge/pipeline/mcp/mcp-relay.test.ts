@@ -100,6 +100,19 @@ describe("an answer", () => {
     expect(stop.signal.aborted).toBe(false);
   });
 
+  it("gives everybody else a turn after every 64 KiB", async () => {
+    const { reader, say: send, server } = relayed("POST", EVENTS);
+    for (let at = 0; at < 4; at += 1) {
+      const sent = send("x".repeat(48 * 1024));
+      await reader.read();
+      await sent;
+    }
+    await server.close();
+    await reader.read();
+    await world.settled();
+    expect(world.waits).toEqual([0, 0]);
+  });
+
   it("that breaks off breaks off for its client", async () => {
     const { say: send, hear: receive, server, reader } = relayed("POST", EVENTS);
     const sent = send("data: 1\n\n");

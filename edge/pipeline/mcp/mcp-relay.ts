@@ -96,7 +96,8 @@ async function pump(
   try {
     for (let bytes = await reader.next(); bytes !== null; bytes = await reader.next()) {
       ids?.push(bytes);
-      if (!client.left) await client.write(writer.write(bytes));
+      // The next read uses the same buffer.
+      if (!client.left) await client.write(writer.write(bytes.slice()));
       room -= bytes.byteLength;
       if (room > 0) continue;
       // A connection that always has more would leave no time to others.
