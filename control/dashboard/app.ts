@@ -385,7 +385,7 @@ async function jsonOf(c: Context): Promise<unknown> {
   return jsonIn(await c.req.arrayBuffer());
 }
 
-function jsonIn(bytes: AllowSharedBufferSource): unknown {
+function jsonIn(bytes: ArrayBuffer | Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {

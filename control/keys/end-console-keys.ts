@@ -20,7 +20,7 @@ export async function endConsoleKeys(ctx: VerbContext): Promise<{ readonly ended
     .innerJoin(apiKeys, eq(apiKeys.id, consoleKeys.key_id))
     .leftJoin(users, eq(users.id, consoleKeys.user_id))
     .where(gt(apiKeys.expires_at, ctx.now()));
-  const lost = [];
+  const lost: (typeof held)[number]["key"][] = [];
   for (const own of Map.groupBy(held, ({ userId }) => userId).values()) {
     const user = own[0]?.user ?? null;
     const person = user === null ? null : await personNow(ctx.db, user, { id: "", chosen: null });
