@@ -128,8 +128,10 @@ describe("a session", () => {
     await page.getByRole("navigation").first().waitFor();
     await fixture.gateway.must("PATCH", `/users/${user?.id}`, { status: "disabled" });
     expect((await context.request.get(`${url}/api/live/keys`)).status()).toBe(403);
-    await page.reload();
-    await page.getByRole("heading", { name: "Your account is disabled" }).waitFor();
+    // The open page may move to another address at any moment, which would interrupt a reload.
+    const another = await context.newPage();
+    await another.goto("/");
+    await another.getByRole("heading", { name: "Your account is disabled" }).waitFor();
   });
 
   it("is over in every tab once it was ended in one", async () => {

@@ -93,18 +93,22 @@ describe("an answer under a policy", () => {
     ["audio", "transcript", "response.output_audio_transcript.delta"],
     ["audio", "transcript", "response.audio_transcript.delta"],
     ["output_audio", "transcript", "response.output_audio_transcript.delta"],
-  ])("is one text with the start of its part of %s in %s and %s", async (type, member, delta) => {
+  ])("cannot be read if a delta continues its part of %s that starts with %s: %s", async (type, member, delta) => {
     const events = [begun, part({ type, [member]: "a secr" }), { type: delta, ...at, delta: "etword" }, done];
-    const [blocked, redacted] = [await heard(policy("block"), events), await heard(policy("redact"), events)];
-    const shown = redacted.events.map(({ delta: piece = "" }) => piece).join("");
-    expect({ codes: blocked.count("error"), shown }).toEqual({ codes: 1, shown: "a [REDACTED]" });
+    const heardBy = async (action: GuardPolicy["action"]) => {
+      const client = await heard(guardedWorldOf({ ...OUTPUT, action, fail_open: false }), events);
+      return { errors: client.count("error"), shows: client.sent.join("").includes("etword") };
+    };
+    const refused = { errors: 1, shows: false };
+    expect({ block: await heardBy("block"), redact: await heardBy("redact") }).toEqual({
+      block: refused,
+      redact: refused,
+    });
   });
 
   it("that is redacted is made of messages in JSON", async () => {
-    const item = { id: "i", type: "message", role: "assistant", content: [{ type: "output_text", text: "hello wor" }] };
-    const added = { type: "response.output_item.added", response_id: "r", output_index: 0, item };
-    const delta = { type: "response.output_text.delta", ...at, delta: "ld" };
-    const client = await heard(policy("redact"), [begun, added, delta, done]);
+    const deltas = ["hello wor", "ld"].map((delta) => ({ type: "response.output_text.delta", ...at, delta }));
+    const client = await heard(policy("redact"), [begun, part({ type: "text", text: "" }), ...deltas, done]);
     expect(client.events.map(({ delta: piece = "" }) => piece).join("")).toBe("hello world");
   });
 
