@@ -1,29 +1,20 @@
 /** A large answer that cannot be parsed for want of memory does not keep others waiting (docs/rules/batches.md#large-answers). */
-import { expect, it, vi } from "vitest";
-import type { Database } from "../db/connect.ts";
+import { expect, it } from "vitest";
+import { largeInOneLine } from "./answer-text.ts";
 import { LargeAnswers } from "./large-answers.ts";
-
-const stored = vi.hoisted((): string[] => []);
-vi.mock("./files/answers.ts", () => ({
-  storeAnswer: async (_: unknown, batchId: string, content: Buffer) => {
-    stored.push(content.toString("utf8"));
-    return batchId;
-  },
-}));
-vi.mock("node:worker_threads", async (original) => {
-  const real = await original<typeof import("node:worker_threads")>();
-  class FailingWorker extends real.Worker {
-    constructor(code: string, options: { readonly workerData: string }) {
-      super(options.workerData.length > 1_000_000 ? 'throw new Error("no memory")' : code, options);
-    }
-  }
-  return { ...real, Worker: FailingWorker };
-});
 
 it("is stored as a text after three tries, and the next one as JSON", async () => {
   const failed: string[] = [];
+  const stored: string[] = [];
   const answers = new LargeAnswers({
-    db: {} as Database,
+    inOneLine: async (answer) => {
+      if (answer.length > 1_000_000) throw new Error("no memory");
+      return await largeInOneLine(answer);
+    },
+    store: async (batchId, content) => {
+      stored.push(content.toString("utf8"));
+      return batchId;
+    },
     ending: new AbortController().signal,
     onFailed: (_, error) => void failed.push((error as Error).message),
   });

@@ -14,6 +14,8 @@ import type { Logger } from "../kernel/log.ts";
 import { retentionSettings } from "../kernel/settings/plain-settings.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
 import { TenantTurns } from "../kernel/tenant-turns.ts";
+import { largeInOneLine } from "./answer-text.ts";
+import { storeAnswer } from "./files/answers.ts";
 import { deleteOldFiles } from "./files/file-store.ts";
 import { finishBatch, overBatch } from "./finish-batch.ts";
 import { judged } from "./judge-line.ts";
@@ -105,7 +107,8 @@ export class BatchRuns {
   constructor(options: BatchRunsOptions) {
     this.#options = options;
     this.#answers = new LargeAnswers({
-      db: options.ctx.db,
+      inOneLine: largeInOneLine,
+      store: storeAnswer.bind(null, options.ctx.db),
       ending: this.#ending.signal,
       onFailed: ({ batchId, n }, error) =>
         this.#failed({ event: "batch_lines_not_stored", batch: batchId, line: n }, error),

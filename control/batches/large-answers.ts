@@ -1,9 +1,7 @@
 /** Puts large answers outside the rows of their lines, which are claimed, counted and ended without them (docs/rules/batches.md#results). */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database } from "../db/connect.ts";
 import { WaitingLine } from "../kernel/waiting-line.ts";
-import { asText, largeInOneLine } from "./answer-text.ts";
-import { storeAnswer } from "./files/answers.ts";
+import { asText } from "./answer-text.ts";
 import type { LineEnd } from "./line-store.ts";
 
 /** What the row of a line has at most of its answer. */
@@ -13,7 +11,10 @@ const AGAIN_AFTER_MS = 500;
 const PARSE_TRIES = 3;
 
 interface LargeAnswersOptions {
-  readonly db: Database;
+  /** The answer as JSON in one line. Rejects when there is no memory for that. */
+  readonly inOneLine: (answer: string) => Promise<string>;
+  /** Returns the id of the file; null if the batch is gone. */
+  readonly store: (batchId: string, content: Buffer, ending: AbortSignal) => Promise<string | null>;
   readonly ending: AbortSignal;
   readonly onFailed: (end: LineEnd, error: unknown) => void;
 }
@@ -33,14 +34,14 @@ export class LargeAnswers {
     // its next try brings another answer
     if (answer === null || state === "waiting") return { ...end, answer: null };
     if (Buffer.byteLength(answer) <= ROW_MAX_BYTES) return end;
-    const { db, ending, onFailed } = this.#options;
+    const { inOneLine, store, ending, onFailed } = this.#options;
     const over = await this.#turns.begin();
     try {
       let content: Buffer | undefined;
       for (let tries = 1; ; tries += 1) {
         try {
-          content ??= Buffer.from(tries > PARSE_TRIES ? asText(answer) : await largeInOneLine(answer));
-          return { ...end, answer: null, answerFileId: await storeAnswer(db, batchId, content, ending) };
+          content ??= Buffer.from(tries > PARSE_TRIES ? asText(answer) : await inOneLine(answer));
+          return { ...end, answer: null, answerFileId: await store(batchId, content, ending) };
         } catch (error) {
           if (ending.aborted) throw error;
           onFailed(end, error);

@@ -24,6 +24,7 @@ export function actionText(action: string): string {
 /** The action that words mean, as the API's filter takes it: matching is exact. */
 export function actionNamed(words: string): string {
   const typed = words.trim().toLowerCase().replace(/\s+/g, " ");
+  if (typed.includes("_")) return typed;
   return WORDS.reduce((said, [name, word]) => replaced(said, word.toLowerCase(), name), typed).replaceAll(" ", "_");
 }
 
