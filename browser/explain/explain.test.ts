@@ -12,7 +12,6 @@ import { errorTexts } from "../messages/en/errors.ts";
 import { explainAttention } from "./explain-attention.ts";
 import { explainBudget } from "./explain-budget.ts";
 import { explainError, ROW_ERROR_CODES } from "./explain-error.ts";
-import { explainHealth } from "./explain-health.ts";
 import { type ExplainedRow, explainRequest } from "./explain-request.ts";
 import { explainCallWait, explainWaiting } from "./explain-waiting.ts";
 import { runOutWords } from "./run-out.ts";
@@ -398,24 +397,5 @@ describe("budgets", () => {
     expect(explainBudget({ ...usage, budget_tokens: 0, used_tokens: 0 }, "UTC", NOW).sentences[0]).toContain(
       "0 of 0 tokens used (100%)",
     );
-  });
-});
-
-describe("health", () => {
-  it.each(["healthy", "degraded", "unhealthy", "unknown", "disabled", "purple", "__proto__"])(
-    "%s is said",
-    (status) => {
-      const said = explainHealth({ status, consecutive_failures: 3, maintenance_until: null }, "UTC", NOW);
-      expectSaid(said.title);
-      expectSaid(said.sentence);
-    },
-  );
-
-  it("of a model in maintenance says until when", () => {
-    const summary = { status: "unhealthy", consecutive_failures: 3, maintenance_until: "2026-11-23T06:00:00Z" };
-    expect(explainHealth(summary, "UTC", NOW).sentence).toBe(
-      "In maintenance until 23 Nov 2026, 06:00: no checks and no alerts.",
-    );
-    expect(explainHealth(summary, "UTC", NOW + 86_400_000).sentence).toBe("3 checks have failed in a row.");
   });
 });

@@ -391,7 +391,6 @@ it("gives back a session that opens too late, and does not serve in one when it 
   await pass(200);
   stage.holder.replace();
   opening.resolve();
-  await pass(0);
   await over;
   expect({ opened: stage.opened, disposes: stage.disposes, closes: stage.closes }).toEqual({
     opened: 0,

@@ -9,7 +9,7 @@ import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
 import { atOnce } from "../../../shared/steps.ts";
-import { chatEvents, type Event, messageEvents, responseEvents } from "../../../test/harness/edge/drawn-streams.ts";
+import { chatChunks, type Event, messageEvents, responseEvents } from "../../../test/harness/edge/drawn-streams.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
 import { SseFilter } from "../wire/sse/sse-filter.ts";
 import { CollectedTexts } from "./collected-texts.ts";
@@ -163,9 +163,9 @@ const readChat: Reader = async (bytes) => {
 /** A loop over chunks, as many clients have it: the texts of each choice, by its index. */
 const readChunks: Reader = async (bytes) => {
   const texts: Record<string, string> = {};
-  for (const { choices } of dataOf(bytes) as { choices: { index: string; delta: { content?: unknown } }[] }[])
+  for (const { choices } of dataOf(bytes) as { choices: { index: string; delta: { content?: string | number } }[] }[])
     for (const { index, delta } of choices)
-      if (delta.content !== undefined) texts[index] = `${texts[index] ?? ""}${String(delta.content)}`;
+      if (delta.content !== undefined) texts[index] = `${texts[index] ?? ""}${delta.content}`;
   return Object.values(texts);
 };
 
@@ -175,8 +175,8 @@ describe("what a client puts together from a stream", () => {
     ["Anthropic's beta client", messageEvents, readBeta],
     ["OpenAI's client of responses", responseEvents, readResponses],
     ["a client of responses that counts", responseEvents, readByPosition],
-    ["OpenAI's client of chat", chatEvents, readChat],
-    ["a loop over chunks of chat", chatEvents, readChunks],
+    ["OpenAI's client of chat", chatChunks, readChat],
+    ["a loop over chunks of chat", chatChunks, readChunks],
   ])("has nothing banned that no policy sees: %s", async (_, streams, read) => {
     let banned = 0;
     await fc.assert(

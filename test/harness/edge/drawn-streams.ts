@@ -262,7 +262,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 export const responseEvents = streamOf((draw) => new ResponseEvents(draw).events);
 
-export const chatEvents = streamOf((draw) => {
+export const chatChunks = streamOf((draw) => {
   const delta = (): Event =>
     draw.of<() => Event>([
       () => ({ content: draw.piece() }),
