@@ -18,7 +18,6 @@ import { runOutWords } from "./run-out.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
 const CODES = Object.keys(ERROR_TABLE) as ErrorCode[];
-
 /** A whole sentence that needs no value: no placeholder is left, nothing unknown is named. */
 function expectSaid(text: string): void {
   expect(text).not.toMatch(/[{}]|undefined|null|NaN/);
