@@ -33,7 +33,7 @@ export interface ChartData {
 }
 
 /**
- * Puts instants in order and leaves out what is not an instant; if one is given twice, the last one counts. In a stack
+ * Sorts instants and drops invalid ones; if one is given twice, the last one counts. In a stack
  * (`isStacked`) negative parts count as 0, and a part that is not known counts as 0 beside one that is.
  */
 export function chartData(atMs: readonly number[], series: readonly ChartSeries[], isStacked: boolean): ChartData {

@@ -15,7 +15,7 @@ function answering(answer: Response): Request[] {
   return asked;
 }
 
-it("fills the path and the query of a read, and leaves out what is not set", async () => {
+it("fills the path and query of a read, without parameters that are not set", async () => {
   const asked = answering(Response.json([{ id: "a" }]));
   const query = { q: "a b&c", limit: "10", cursor: undefined };
   const { data } = await api.GET("/api/v1/models", { params: { query } });

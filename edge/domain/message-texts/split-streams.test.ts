@@ -120,7 +120,7 @@ describe("a text that an upstream cuts", () => {
     expect(joinedTexts(eventsOf(redacted(events)))).toBe("a [REDACTED:SSN] b");
   });
 
-  it("is apart from citations beside it, each of which is one", () => {
+  it("is separate from its citations, and each citation is a text", () => {
     const cited = (cited_text: string) =>
       blockDelta("", { delta: { type: "citations_delta", citation: { cited_text } } });
     const titled = (title: string) => chunk("", {}, { delta: { annotations: [{ url_citation: { title } }] } });
