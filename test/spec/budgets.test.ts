@@ -54,7 +54,7 @@ describe("a tenant's tokens per minute", () => {
   it("admit as many of 200 simultaneous requests as fit, and tell the others when to retry", async () => {
     const gated = await gatedUpstream();
     const minted = await fixture.gateway.mint(fixture.upstream.url);
-    const filler = await estimateOf(minted, 0);
+    const filler = (await estimateOf(minted, 1)) - 1;
     await fixture.gateway.must("PUT", `/models/${minted.model.id}`, { upstream_model: "m", api_base: gated.url });
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 6000 });
     const output = 106 - filler;
