@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { Interruption } from "../../edge/pipeline/call/interruption.ts";
 import { SharedTimer } from "../../edge/pipeline/call/shared-timer.ts";
 import { AttemptCancellation } from "../../edge/pipeline/forward/attempt-cancellation.ts";
+import { ByteTurns } from "../../edge/pipeline/relay/byte-turns.ts";
 import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay/relay-job.ts";
 import { relayNative } from "../../edge/pipeline/relay/relay-native.ts";
 
@@ -45,6 +46,8 @@ interface Scene {
   /** Resolves when the relay has inspected this many characters. */
   readonly saw: (characters: number) => Promise<void>;
   readonly seen: { upstream: string; client: string };
+  /** How often the relay has given everybody else a turn. */
+  readonly turns: () => number;
 }
 
 /** The body that an upstream sends; it breaks off when the upstream call is ended. */
@@ -53,6 +56,7 @@ type Source = (stop: AbortSignal) => ReadableStream<Uint8Array>;
 function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS, head = ""): Scene {
   const client = new AbortController();
   const seen = { upstream: "", client: "" };
+  let turns = 0;
   const [upstream, own] = [new TextDecoder(), new TextDecoder()];
   const watching: (() => void)[] = [];
   const saw = async (characters: number): Promise<void> => {
@@ -66,6 +70,11 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS,
     cancellation: stop,
     clock,
     timer: new SharedTimer(Date.now),
+    turns: new ByteTurns({
+      sleep: async () => {
+        turns += 1;
+      },
+    }),
     path: "/v1/chat/completions",
     requestId: "request",
     stalledReaderMs,
@@ -96,6 +105,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS,
     stopped: new Promise((resolve) => stop.signal.addEventListener("abort", () => resolve())),
     saw,
     seen,
+    turns: () => turns,
   };
 }
 
@@ -158,6 +168,14 @@ describe.each(Object.entries(paces))("a stream that comes %s", (_, pace) => {
     expect(await ended).toBe("gone");
     await gone.promise;
   });
+});
+
+it("leaves turns to others while a large one is inspected", async () => {
+  const pieces = Array.from({ length: 64 }, () => `data: ${"x".repeat(16 * 1024)}\n\n`);
+  const scene = relayed(source(pieces), paces.fast());
+  expect((await scene.text()).length).toBe(pieces.join("").length);
+  await scene.ended;
+  expect(scene.turns()).toBeGreaterThanOrEqual(2);
 });
 
 it("may be split at every byte", async () => {

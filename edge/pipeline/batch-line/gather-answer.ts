@@ -5,6 +5,7 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import { type BodyReservation, UNRESERVED_MAX_BYTES } from "../call/memory/request-body-memory.ts";
+import { anyReader } from "../relay/body-reader.ts";
 
 /**
  * The whole answer; its memory is freed when it was read or cancelled. Null: it is too large, and was read to its end only to
@@ -18,15 +19,17 @@ export async function gatherAnswer(
   let bytes = 0;
   let countedBytes = 0;
   let isWanted = true;
+  const reader = anyReader(body);
   try {
-    for await (const piece of body as unknown as AsyncIterable<Uint8Array>) {
+    for (let piece = await reader.next(); piece !== null; piece = await reader.next()) {
       bytes += piece.byteLength;
       if (isWanted && bytes > UNRESERVED_MAX_BYTES && bytes <= LIMITS.batchAnswerBytes) {
         isWanted = await memory.reserve(bytes - countedBytes);
         countedBytes = bytes;
       }
       if (isWanted && bytes <= LIMITS.batchAnswerBytes) {
-        pieces.push(piece);
+        // The next read uses the same buffer.
+        pieces.push(piece.slice());
         continue;
       }
       pieces.length = 0;
@@ -34,6 +37,7 @@ export async function gatherAnswer(
     }
   } catch (error) {
     memory.release();
+    await reader.cancel();
     throw error;
   }
   if (!isWanted) throw new ClientGone("nobody took the answer of a line");

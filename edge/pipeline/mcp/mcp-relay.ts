@@ -9,14 +9,12 @@ import { EventIdScan, mcpResponseHeaders } from "../../domain/tools/mcp.ts";
 import type { Call } from "../call/context.ts";
 import type { Known } from "../call/known.ts";
 import { anyReader } from "../relay/body-reader.ts";
+import { ByteTurns } from "../relay/byte-turns.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
 
 /** How long an answer without a client is read on: about as long as the platform allows. */
 const READ_ON_MS = 30_000;
-
-/** So many bytes are passed on before everybody else has a turn. */
-const TURN_BYTES = 64 * 1024;
 
 /** The response to the client; its body ends with the server's. */
 export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response {
@@ -92,17 +90,13 @@ async function pump(
   const writer = writable.getWriter();
   writer.closed.catch(() => undefined);
   const callOff = interruption.listen(() => stop.abort());
-  let room = TURN_BYTES;
+  const turns = new ByteTurns(ports);
   try {
     for (let bytes = await reader.next(); bytes !== null; bytes = await reader.next()) {
       ids?.push(bytes);
       // The next read uses the same buffer.
       if (!client.left) await client.write(writer.write(bytes.slice()));
-      room -= bytes.byteLength;
-      if (room > 0) continue;
-      // A connection that always has more would leave no time to others.
-      await ports.sleep(0, new AbortController().signal);
-      room = TURN_BYTES;
+      await turns.after(bytes.byteLength);
     }
     await client.write(writer.close());
   } catch (error) {

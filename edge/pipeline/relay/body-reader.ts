@@ -45,16 +45,18 @@ export interface BodyReader {
 }
 
 /** Reads a body that need not be a stream of bytes: then its pieces are those of its source. */
-export function anyReader(body: ReadableStream<Uint8Array>): Pick<BodyReader, "next"> {
+export function anyReader(body: ReadableStream<Uint8Array>): BodyReader {
   try {
     return new PlainBodyReader(body);
   } catch {
     const reader = body.getReader();
     return {
+      ended: false,
       next: async () => {
         const { value } = await reader.read();
         return value === undefined ? null : new Uint8Array(value);
       },
+      cancel: async () => await reader.cancel().catch(() => undefined),
     };
   }
 }

@@ -10,7 +10,7 @@
 import { releaseStack } from "../call/release-stack.ts";
 
 /** Most bytes of one observation. */
-const LOOK_MAX_BYTES = 1024 * 1024;
+const LOOK_MAX_BYTES = 128 * 1024;
 const LOOK_MIN_BYTES = 4 * 1024;
 const PASS_BYTES = 64 * 1024;
 const REST_BYTES = 32 * 1024;
@@ -52,16 +52,20 @@ export class ObservedBody {
 
   /**
    * What no observation has read, up to `maxBytes`, of a body that has ended or whose upstream call has ended; each
-   * piece is valid until `onBytes` returns. False when there was more, or when the body broke off. Never rejects.
+   * piece is valid until `onBytes` has ended. False when there was more, or when the body broke off. Never rejects.
    */
-  async rest(onBytes: (bytes: Uint8Array) => void, maxBytes = Number.POSITIVE_INFINITY): Promise<boolean> {
+  async rest(
+    onBytes: (bytes: Uint8Array) => Promise<void> | undefined,
+    maxBytes = Number.POSITIVE_INFINITY,
+  ): Promise<boolean> {
     const copy = this.#reader();
     try {
       let buffer = new ArrayBuffer(REST_BYTES);
       for (let found = 0; found < maxBytes; ) {
         const { done, value } = await copy.read(new Uint8Array(buffer));
         if (done) return true;
-        onBytes(value);
+        const turn = onBytes(value);
+        if (turn !== undefined) await turn;
         found += value.byteLength;
         const full = value.byteLength === value.buffer.byteLength;
         buffer = full ? new ArrayBuffer(Math.min(2 * value.byteLength, LOOK_MAX_BYTES)) : value.buffer;

@@ -2,6 +2,7 @@
 import type { ResponseTransform } from "../../domain/wire/sse/response-transform.ts";
 import type { SharedTimer } from "../call/shared-timer.ts";
 import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
+import type { ByteTurns } from "./byte-turns.ts";
 
 /** How a body ended: whole, cut by the upstream or the deadline, or no longer wanted. */
 export type BodyEnd = "complete" | "broken" | "gone";
@@ -18,6 +19,7 @@ export interface RelayJob {
   /** Epoch ms. */
   readonly clock: () => number;
   readonly timer: SharedTimer;
+  readonly turns: ByteTurns;
   /** A client that takes nothing for this long while data waits for it is cut off, ms; 0: never. */
   readonly stalledReaderMs: number;
   /** The client of a pumped stream that has had nothing for this long gets a comment, ms; 0: never. */

@@ -71,7 +71,7 @@ async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promis
 /** Writes the read part of the body; the pipe needs the writable after it. False: the client has left. */
 async function writeHead(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<boolean> {
   if (job.head.byteLength === 0) return true;
-  observe(job, job.head);
+  void observe(job, job.head);
   const writer = writable.getWriter();
   const client = new ClientWriter(job, writer);
   try {
@@ -143,7 +143,8 @@ async function readCopy(
     job.cancellation.idle.begin();
     const found = await copy.observe().finally(() => job.cancellation.idle.done());
     if (found === null) return { foundBytes, left: false, ended: true };
-    observe(job, found.bytes);
+    const turn = observe(job, found.bytes);
+    if (turn !== undefined) await turn;
     foundBytes += found.bytes.byteLength;
     // A piece of one byte looks as if it was not taken. When the client really leaves bytes, more of them are there at
     // once.
@@ -185,8 +186,10 @@ function everyMsFor(bytes: number, everyMs: number): number {
   return Math.min(Math.max((everyMs * LOOK_BYTES) / Math.max(bytes, 1), LOOK_EVERY_MIN_MS), LOOK_EVERY_MAX_MS);
 }
 
-function observe(job: RelayJob, bytes: Uint8Array): void {
-  if (bytes.byteLength === 0) return;
+/** Undefined: more can be observed in the same turn. */
+function observe(job: RelayJob, bytes: Uint8Array): Promise<void> | undefined {
+  if (bytes.byteLength === 0) return undefined;
   void job.onUpstream(bytes);
   job.onClient(bytes);
+  return job.turns.after(bytes.byteLength);
 }

@@ -67,7 +67,10 @@ async function pump(
     for (let bytes = await reader.next(); bytes !== null; bytes = await reader.next()) {
       const noted = job.onUpstream(bytes);
       if (noted !== undefined) await noted;
+      const moved = bytes.byteLength;
       await write(filter === null ? bytes : filter.push(bytes));
+      const turn = job.turns.after(moved);
+      if (turn !== undefined) await turn;
     }
     if (filter !== null) await write(filter.finish());
     stop();

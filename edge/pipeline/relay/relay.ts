@@ -26,10 +26,12 @@ import { gatewayHeaders, isEventStream, isText, STREAM_HEADERS } from "../reply/
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../response-cache/response-cache.ts";
 import type { Settler } from "../settle/settle.ts";
 import { answerIdsOf } from "../stored/upstream-objects.ts";
+import { anyReader } from "./body-reader.ts";
+import { ByteTurns } from "./byte-turns.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
-import { runStages, StagedReader, TappedBody } from "./staged-answer.ts";
+import { runStages, TappedBody } from "./staged-answer.ts";
 import { translatedRefusal, translationStage } from "./translated-answer.ts";
 
 /** What routes are billed by whose streams are text. */
@@ -215,6 +217,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     cancellation,
     clock: call.ports.clock,
     timer: call.timer,
+    turns: new ByteTurns(call.ports),
     stalledReaderMs: call.config.stalledReaderMs,
     keepAliveMs: request.model.stream_keepalive_secs * 1000,
     events,
@@ -250,7 +253,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       onUpstream: () => undefined,
       fault: () => tapped?.fault ?? null,
     };
-    return answered(relayPump(toClient, new StagedReader(staged.body)), {
+    return answered(relayPump(toClient, anyReader(staged.body)), {
       ...headersOf(clientType, { ...request, boonReport }),
       ...(staged.status === 429 && staged.retryAfter ? { "retry-after": staged.retryAfter } : {}),
     });

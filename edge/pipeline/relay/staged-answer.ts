@@ -4,7 +4,7 @@
  */
 import type { AnswerReport, AnswerStage, StagedAnswer } from "../call/boon/answer-stage.ts";
 import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
-import { BatchingBodyReader, BegunBodyReader, type BodyReader } from "./body-reader.ts";
+import { BatchingBodyReader, BegunBodyReader, PlainBodyReader } from "./body-reader.ts";
 import type { RelayJob } from "./relay-job.ts";
 
 /** The bytes for the client. */
@@ -28,11 +28,18 @@ export class TappedBody {
    * the body.
    */
   constructor(
-    { body, head, isWhole, events, clock }: Pick<RelayJob, "body" | "head" | "isWhole" | "events" | "clock">,
+    {
+      body,
+      head,
+      isWhole,
+      events,
+      clock,
+      turns,
+    }: Pick<RelayJob, "body" | "head" | "isWhole" | "events" | "clock" | "turns">,
     cancellation: Pick<AttemptCancellation, "suspend" | "idle">,
     onUpstream: RelayJob["onUpstream"],
   ) {
-    const rest = events ? new BatchingBodyReader(body, clock) : new StagedReader(body);
+    const rest = events ? new BatchingBodyReader(body, clock) : new PlainBodyReader(body);
     const reader = new BegunBodyReader(head, rest, cancellation.idle, isWhole);
     this.body = new ReadableStream(
       {
@@ -42,7 +49,8 @@ export class TappedBody {
             if (value !== null) {
               await onUpstream(value);
               // the reader uses its buffer again
-              controller.enqueue(events ? value.slice() : value);
+              controller.enqueue(value.slice());
+              await turns.after(value.byteLength);
               return;
             }
             this.complete = true;
@@ -91,23 +99,4 @@ export async function runStages(
     if (answer.status >= 400) break;
   }
   return { ...answer, warnings: [...warnings], isBroken: () => isBroken };
-}
-
-/** The body that stages have returned, which need not be a stream of bytes, for the pump. */
-export class StagedReader implements BodyReader {
-  readonly ended = false;
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-
-  constructor(body: ReadableStream<Uint8Array>) {
-    this.#reader = body.getReader();
-  }
-
-  async next(): Promise<Uint8Array<ArrayBuffer> | null> {
-    const { value } = await this.#reader.read();
-    return value === undefined ? null : new Uint8Array(value);
-  }
-
-  async cancel(): Promise<void> {
-    await this.#reader.cancel().catch(() => undefined);
-  }
 }
