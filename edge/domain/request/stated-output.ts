@@ -12,6 +12,8 @@ import { isHolder, squashed } from "./steering-fields.ts";
 export interface StatedOutput {
   /** Tokens of one answer; null: the client states no limit. */
   readonly limitTokens: number | null;
+  /** One of its limits is a number below 1, which many servers take for no limit. */
+  readonly isOpen?: boolean;
   /** At least 1. */
   readonly answers: number;
 }
@@ -32,6 +34,7 @@ const STEP_UNITS = 1024;
 export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
   const levels: (JsonObject | readonly unknown[])[] = [root];
   let [limitTokens, most, prompts, units]: [number | null, number, number, number] = [null, 1, 0, 0];
+  let isOpen = false;
   for (let level = levels.pop(); level !== undefined; level = levels.pop()) {
     // names of a list's elements would be made all at once
     const holder = level as Readonly<Record<string | number, unknown>>;
@@ -51,14 +54,14 @@ export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
       if (isHolder(name) && typeof value === "object" && value !== null) levels.push(value as JsonObject);
       else if (LIMITS.has(name)) {
         const limit = numberOf(value);
-        // many servers take 0 for no limit
         if (limit >= 1) limitTokens = Math.max(limitTokens ?? 0, saturated(limit));
+        isOpen ||= limit < 1;
       } else if (COUNTS.has(name)) most = Math.max(most, saturated(numberOf(value)));
       else if (PROMPTS.has(name)) prompts += promptsOf(name, value);
     }
   }
   yield units;
-  return { limitTokens, answers: saturated(most * Math.max(prompts, 1)) };
+  return { limitTokens, isOpen, answers: saturated(most * Math.max(prompts, 1)) };
 }
 
 /** The prompts of a batch; 0: it is not a batch. */

@@ -78,7 +78,6 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
 
   it.each<[object, number]>([
     [{ n_predict: 700, max_tokens: 1 }, 700],
-    [{ n_predict: -1, max_tokens: 3 }, 3],
     [{ sampling_params: { max_new_tokens: 100_000 }, max_tokens: 1 }, 100_000],
     [{ sampling_params: [{ max_new_tokens: 1 }, { max_new_tokens: 900 }] }, 900],
     [{ parameters: { max_new_tokens: 800 } }, 800],
@@ -141,10 +140,12 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
     ...TOKEN_LIMITS.flatMap((name) => [{ [name]: 0 }, { options: { [name]: 0 } }]),
     { n_predict: 0.5 },
     { num_predict: "0" },
+    { n_predict: -1 },
   ])("takes a limit below 1 for none, as many servers do: %j", (body) => {
     const unlimited = { outputTokens: 512, statedOutputTokens: null };
     expect(estimate({ messages: [], ...body })).toMatchObject(unlimited);
-    expect(estimate({ messages: [], ...body, max_new_tokens: 7 })).toMatchObject({ statedOutputTokens: 7 });
+    expect(estimate({ messages: [], ...body, max_new_tokens: 7 })).toMatchObject(unlimited);
+    expect(estimate({ messages: [], ...body, max_new_tokens: 700 })).toMatchObject({ statedOutputTokens: 700 });
   });
 });
 

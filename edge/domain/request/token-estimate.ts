@@ -191,8 +191,11 @@ function inputOnly(inputTokens: number): TokenEstimate {
 
 /** The estimate of a request with this input. */
 export function withOutput(inputTokens: number, stated: StatedOutput): TokenEstimate {
-  const output = stated.limitTokens ?? Math.max(inputTokens, OUTPUT_MIN);
-  return estimateOf(inputTokens, Math.min(output, OUTPUT_MAX), stated);
+  const expected = Math.max(inputTokens, OUTPUT_MIN);
+  const { limitTokens, isOpen = false } = stated;
+  // an upstream may go by the limit that is none
+  const limit = isOpen && limitTokens !== null && limitTokens < expected ? null : limitTokens;
+  return estimateOf(inputTokens, Math.min(limit ?? expected, OUTPUT_MAX), { ...stated, limitTokens: limit });
 }
 
 function estimateOf(inputTokens: number, outputTokens: number, stated: StatedOutput): TokenEstimate {
