@@ -192,6 +192,8 @@ describe("a person from a provider", () => {
     ["another nonce", { nonce: "other" }],
     ["no nonce", { nonce: undefined }],
     ["another audience", { aud: "someone else" }],
+    ["another client", { azp: "someone else" }],
+    ["a time in the future", { iat: 9_999_999_999 }],
     ["another issuer", { iss: "https://other.example" }],
     ["a token of yesterday", { exp: 1_000_000_000, iat: 999_999_000 }],
     ["no email", { email: undefined }],

@@ -1,6 +1,6 @@
 /**
  * Sign-in at a provider by OpenID Connect: authorization code with PKCE, state and nonce (OpenID Connect Core 3.1,
- * RFC 7636, RFC 9207). The checks are those of openid-client.
+ * RFC 7636, RFC 9207). The checks are those of openid-client, and two that it does not make.
  */
 import * as oidc from "openid-client";
 import { isStorable } from "../../../shared/schema/common.ts";
@@ -12,6 +12,8 @@ import type { SignInState } from "./sign-in-state.ts";
 const TIMEOUT_SECS = 10;
 /** What a provider says of itself is read again after this time. */
 const DISCOVERY_MAX_AGE_MS = 3_600_000;
+/** How far a provider's clock may be ahead. */
+const AHEAD_MAX_MS = 60_000;
 
 /** Where the browser goes, and what it keeps meanwhile. */
 interface Departure {
@@ -83,7 +85,10 @@ export class OidcSignIn {
     const claims = tokens.claims();
     if (claims === undefined) throw new Error("the provider gave no ID token");
     if (!isStorable(claims.sub)) throw new Error("the provider gave a subject with NUL or an unpaired surrogate");
-    const { allowUnverifiedEmail, groupsClaim } = this.#provider;
+    const { allowUnverifiedEmail, clientId, groupsClaim } = this.#provider;
+    if (claims.azp !== undefined && claims.azp !== clientId)
+      throw new Error("the ID token was issued for another client");
+    if (claims.iat * 1000 > this.#nowMs() + AHEAD_MAX_MS) throw new Error("the ID token was issued in the future");
     const { userinfo_endpoint } = configuration.serverMetadata();
     const isInToken =
       typeof claims["email"] === "string" && (allowUnverifiedEmail || verifiedClaim(claims) !== undefined);
