@@ -119,6 +119,17 @@ async function newBatch(call: Awaited<ReturnType<typeof callsOf>>, fileId: strin
   return (await call("/v1/batches", { method: "POST", body: JSON.stringify(body) }, json)).status;
 }
 
+it("a batch whose results would be deleted later is refused, because nothing would delete them", async () => {
+  const call = await callsOf();
+  const made = { input_file_id: await newFile(call), endpoint: "/v1/embeddings", completion_window: "24h" };
+  const body = JSON.stringify({ ...made, output_expires_after: { anchor: "created_at", seconds: 3600 } });
+  const answer = await call("/v1/batches", { method: "POST", body }, { "content-type": "application/json" });
+  expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+    status: 400,
+    body: { error: { param: "output_expires_after" } },
+  });
+});
+
 const endOf = async (id: string) => (await control.must<ApiKey>("GET", `/keys/${id}`)).expires_at;
 const changesOf = async (id: string) =>
   await control.must<readonly AuditEntry[]>("GET", `/audit?action=update_key&entity_id=${id}`);

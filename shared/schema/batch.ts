@@ -50,6 +50,8 @@ export const createBatchSchema = z.object({
     .refine(isStorableJson, NOT_STORABLE)
     .nullable()
     .optional(),
+  // ignored, it would promise a deletion
+  output_expires_after: z.null({ error: "is not supported: delete the files of results" }).optional(),
 });
 
 /** A line of a batch's file. Other fields are ignored, as OpenAI does. */
