@@ -2,7 +2,7 @@
  * A process of the gateway that is killed, or stands still, under load: long streams hold all slots of one model, others wait for
  * them, and clients of another model send one call after another. Afterwards every call is accounted for.
  */
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { sleep } from "../../shared/time/sleep.ts";
 import { type AccountedCall, AccountedCalls } from "./accounted-calls.ts";
 import type { Gateway, Minted } from "./gateway.ts";
@@ -119,6 +119,10 @@ const first = (calls: readonly AccountedCall[]): number => Math.min(...calls.map
 /** Clients through each of these that send one call after another, until one gets no answer. */
 function startClients(calls: AccountedCalls, gateways: readonly Gateway[], minted: Minted) {
   let [isStopped, answers] = [false, 0];
+  // a failed test must not leave calls to the next one
+  onTestFinished(() => {
+    isStopped = true;
+  });
   const client = async (gateway: Gateway, place: number): Promise<void> => {
     for (let call = place; !isStopped; call += 1) {
       const { status } = await calls.send(gateway, minted, { stream: call % 2 === 0 });
