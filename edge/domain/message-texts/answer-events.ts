@@ -9,7 +9,7 @@ import type { JsonObject } from "../wire/json/document.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { type AnswerParts, type AnswerText, answerParts, isDelta, isPlace } from "./answer-texts.ts";
 import { OTHER_ENDS } from "./loose-lines.ts";
-import { TextOrder } from "./text-order.ts";
+import { type Ids, TextOrder } from "./text-order.ts";
 
 /** Longer types of events, and ids of items, are compared up to here. */
 const ID_MAX = 256;
@@ -96,7 +96,7 @@ interface TextOwner {
   readonly type: string | null;
   /** The item of output that it names, where clients read that. */
   readonly item: string | number | null;
-  readonly ids: readonly (number | null)[];
+  readonly ids: Ids;
 }
 
 /** The effects of an event on the texts of its answer. */
@@ -105,6 +105,9 @@ export interface EventParts extends AnswerParts {
   readonly fragments: readonly Fragment[];
   /** Its separate texts: a text that is complete, or the start of one. */
   readonly wholes: readonly AnswerText[];
+  readonly type: string | null;
+  /** The numbers of the part of the answer that it is about. */
+  readonly ids: Ids;
   /** Whether a text of this owner ends with the event; none of its pieces comes later. Null: the event ends none. */
   readonly ends: ((owner: TextOwner) => boolean) | null;
 }
@@ -121,11 +124,14 @@ export function* eventParts(value: unknown, order = new TextOrder(), startsText 
   const type = typeof event["type"] === "string" ? event["type"] : null;
   const ids = idsOf(type, event);
   const isComplete = type !== null && (!isDelta(type) || WHOLE_DELTAS.has(objectOf(event["delta"])["type"]));
-  let isWhole = parts.isWhole && areNumbers(type, event);
+  const isJoined = parts.hasListAsText && (type !== null || event["choices"] !== undefined);
+  let isWhole = parts.isWhole && !isJoined && areNumbers(type, event) && areApart(event["choices"]);
   const named = type?.slice(0, ID_MAX).replace(EARLIER_NAME, "response.output_") ?? null;
   const { item_id } = event;
   const item = isKnown(type) ? null : typeof item_id === "string" ? item_id.slice(0, ID_MAX) : numberOf(item_id);
-  const ofEvent: TextOwner = { choice: null, type: named, item, ids };
+  // clients read a piece of a block by its own type
+  const kind = type === "content_block_delta" ? ` ${textOf(objectOf(event["delta"])["type"]).slice(0, ID_MAX)}` : "";
+  const ofEvent: TextOwner = { choice: null, type: named === null ? null : named + kind, item, ids };
   const fragments: Fragment[] = [];
   const wholes: AnswerText[] = [];
   for (const found of parts.texts) {
@@ -136,15 +142,24 @@ export function* eventParts(value: unknown, order = new TextOrder(), startsText 
     else {
       const owner = choice === null ? ofEvent : { choice, type: null, item: null, ids: NO_IDS };
       fragments.push({ ...found, owner });
-      isWhole &&= choice === null ? order.continues(ids) : typeof found.name === "string";
+      isWhole &&= choice !== null || order.continues(ids);
     }
   }
-  if (type !== null) order.takes(type, ids, event, wholes, startsText);
+  const isInOrder = type === null || order.takes(type, ids, event, wholes, startsText);
+  isWhole = order.takesChoices(parts.texts) && isInOrder && isWhole;
   const finished = finishedChoices(event["choices"]);
   const endsItem = type !== null && !isDelta(type) ? endsByType(type, ids) : null;
   const ends = (owner: TextOwner): boolean =>
     owner.choice === null ? endsItem?.(owner) === true : finished.has(owner.choice);
-  return { ...parts, fragments, wholes, isWhole, ends: endsItem === null && finished.size === 0 ? null : ends };
+  return {
+    ...parts,
+    fragments,
+    wholes,
+    type: named,
+    ids,
+    isWhole,
+    ends: endsItem === null && finished.size === 0 ? null : ends,
+  };
 }
 
 /** A thought as it was signed: a piece of it would not fit its signature. */
@@ -153,7 +168,7 @@ function isSigned({ holder, name }: AnswerText): boolean {
   return name === "thinking" && typeof signature === "string" && signature !== "";
 }
 
-function endsByType(type: string, ids: readonly (number | null)[]): EventParts["ends"] {
+function endsByType(type: string, ids: Ids): EventParts["ends"] {
   const end = type.slice(-END_MAX);
   if (/(?:completed|incomplete|failed|message_stop)$/.test(end)) return () => true;
   if (!/(?:done|stop)$/.test(end)) return null;
@@ -175,7 +190,7 @@ function isKnown(type: string | null): boolean {
  * The numbers by which an event names the part of the answer that it continues: those that its clients read. Others do not keep two
  * pieces of a text apart.
  */
-function idsOf(type: string | null, event: JsonObject): readonly (number | null)[] {
+function idsOf(type: string | null, event: JsonObject): Ids {
   const [output = null, content = null, summary = null, command = null, index = null] = NUMBERS.map((name) =>
     numberOf(event[name]),
   );
@@ -189,6 +204,13 @@ function idsOf(type: string | null, event: JsonObject): readonly (number | null)
 /** False: an event whose clients go by its numbers has one that is none, which some of them read as one. */
 function areNumbers(type: string | null, event: JsonObject): boolean {
   return !isKnown(type) || NUMBERS.every((name) => isPlace(event[name] ?? 0));
+}
+
+/** False: an event has two choices with one number, of which some clients read the first. */
+function areApart(choices: unknown): boolean {
+  if (!Array.isArray(choices)) return true;
+  const numbers = choices.map((choice, at) => objectOf(choice)["index"] ?? at);
+  return new Set(numbers).size === numbers.length;
 }
 
 function numberOf(id: unknown): number | null {

@@ -34,6 +34,8 @@ export interface AnswerParts {
   readonly withLogprobs: readonly Record<string, unknown>[];
   /** False: there are more texts than are looked at, or clients disagree about which text one continues. */
   readonly isWhole: boolean;
+  /** A list of strings stands where a text is expected: in a stream, some clients join them to the text. */
+  readonly hasListAsText: boolean;
 }
 
 /** Lists of the pieces of a text: tokens, and the words of a transcription. */
@@ -88,26 +90,30 @@ interface Open {
   /** The last step of its place, however deep; null: it is the document. */
   readonly step: string | number | null;
   readonly depth: number;
+  /** It is a list where a text is expected. */
+  readonly isTextList: boolean;
 }
 
 /** The texts of a parsed answer or event, in order. A value of any shape and depth is walked in linear time. */
 export function* answerParts(document: unknown): Steps<AnswerParts> {
   const texts: AnswerText[] = [];
   const withLogprobs: Record<string, unknown>[] = [];
-  if (!isObject(document)) return { texts, withLogprobs, isWhole: true };
-  const open: Open[] = [{ value: document, place: [], step: null, depth: 0 }];
+  if (!isObject(document)) return { texts, withLogprobs, isWhole: true, hasListAsText: false };
+  const open: Open[] = [{ value: document, place: [], step: null, depth: 0, isTextList: false }];
   const isPiece = isDelta((document as { readonly type?: unknown }).type);
   let units = 0;
   let isWhole = true;
+  let hasListAsText = false;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, place, step, depth } = next;
+    const { value, place, step, depth, isTextList } = next;
     const holder = value as Record<string | number, unknown>;
     const inside: Open[] = [];
     for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
       let inner = holder[name];
+      hasListAsText ||= isTextList && !isObject(inner);
       // clients join numbers to texts
       if (typeof inner === "number" && isText(holder, name, step)) inner = String(inner);
-      if (texts.length >= TEXTS_MAX) return { texts, withLogprobs, isWhole: false };
+      if (texts.length >= TEXTS_MAX) return { texts, withLogprobs, isWhole: false, hasListAsText };
       units += ENTRY_UNITS;
       if (units >= STEP_UNITS) {
         yield units;
@@ -128,6 +134,7 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
         texts.push({ holder, name, text: inner, json: isJson(holder, name), place: placeIn(place, name), alone });
       } else if (name === "arguments" || isOfCall(holder, name, step)) {
         // numbers and names in it are texts, too
+        hasListAsText ||= Array.isArray(inner) && (name === "arguments" || step === "custom");
         const text = decoder.decode(yield* writtenInSteps(inner));
         if (!NO_TEXT.has(text))
           texts.push({ holder, name, text, json: true, ofValue: true, place: placeIn(place, name) });
@@ -135,13 +142,20 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
         const ofInner = stepOf(name, inner);
         const { index } = inner as { readonly index?: unknown };
         if (typeof name === "number" && INDEXED.has(step)) isWhole &&= isPlace(index ?? 0);
-        inside.push({ value: inner, place: placeIn(place, ofInner), step: ofInner, depth: depth + 1 });
+        const isList = Array.isArray(inner) && (isTextList || (typeof name === "string" && isText(holder, name, step)));
+        inside.push({
+          value: inner,
+          place: placeIn(place, ofInner),
+          step: ofInner,
+          depth: depth + 1,
+          isTextList: isList,
+        });
       }
     }
     for (let one = inside.pop(); one !== undefined; one = inside.pop()) open.push(one);
   }
   yield units;
-  return { texts, withLogprobs, isWhole };
+  return { texts, withLogprobs, isWhole, hasListAsText };
 }
 
 /** True for the number of an element of a list. Some clients read other values as one. */

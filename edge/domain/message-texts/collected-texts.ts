@@ -9,11 +9,11 @@ import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { pathUnitsOf } from "../wire/json/string-places.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { HASHED_MAX } from "../wire/text/hashed-key.ts";
-import { areOfType, eventParts, isSkippedEvent, keyOf, readEvent } from "./answer-events.ts";
-import { answerParts, wholeOf } from "./answer-texts.ts";
+import { areOfType, eventParts, type Fragment, isSkippedEvent, keyOf, readEvent } from "./answer-events.ts";
+import { type AnswerText, answerParts, wholeOf } from "./answer-texts.ts";
 import { readLines } from "./loose-lines.ts";
 import { startedTexts } from "./started-texts.ts";
-import { TextOrder } from "./text-order.ts";
+import { type Ids, TextOrder } from "./text-order.ts";
 import { argumentTexts } from "./text-redaction.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -34,18 +34,34 @@ interface Collected {
   readonly text: string;
   /** What later events added to it; null: nothing does. */
   readonly more: string[] | null;
+  /** The part as an event shows it whole, which some clients read in place of its pieces. */
+  shown?: string;
 }
+
+/** The end of a stream: clients read nothing behind it. */
+const LAST = /^(?:message_stop|error|response\.(?:completed|incomplete|failed))$/;
+/** The event whose pieces a whole part of a message of the Responses API repeats. */
+const PIECES = { choice: null, type: "response.output_text.delta", item: null };
+const SHOWN = /^response\.(?:output_text|content_part|output_item)\.(?:added|done)$/;
 
 /** Gathers texts; passes no event on. */
 export class CollectedTexts implements ResponseTransform {
   readonly #texts: Collected[] = [];
   /** Texts that continue, by their key. */
   readonly #goingOn = new Map<string, Collected>();
+  /** The numbers of the last part that began, by the key of the whole. */
+  readonly #last = new Map<string, Ids>();
   readonly #room: (characters: number) => boolean;
   /** Which clients' reading of the answer is gathered. */
   #reader = "";
   /** The order of the events, by reading. */
   readonly #orders: Record<string, TextOrder> = {};
+  /** The parts of messages of the Responses API, in order, by reading and item. */
+  readonly #parts = new Map<string, Collected[]>();
+  /** The readings in which texts came. */
+  readonly #begun = new Set<string>();
+  /** The readings whose stream has shown its end. */
+  readonly #ended = new Set<string>();
   /** Clients that read line by line may find other texts in lines of JSON, and in others. */
   #lines = false;
   #others = false;
@@ -80,6 +96,7 @@ export class CollectedTexts implements ResponseTransform {
     const isSkipped = isSkippedEvent(fields, value);
     this.#lines ||= document !== undefined || isSkipped || data?.includes("\n") === true;
     this.#others ||= !isRead || (stray !== "" && document === undefined) || !areOfType(fields, value);
+    if (data?.trim() === "[DONE]") this.#ended.add("events");
     if (data !== null && value !== undefined)
       yield* this.#reading(isSkipped ? "skipped" : "events", this.#addData(data, value));
     return NOTHING;
@@ -121,8 +138,8 @@ export class CollectedTexts implements ResponseTransform {
       if (known.size < KNOWN_MAX && (!isLong || longOnes <= LONG_KNOWN_MAX)) known.add(text);
       texts.push([text]);
     };
-    const groups = new Map<string, string[]>();
-    for (const { text: first, more, json, whole } of this.#texts) {
+    const groups = new Map<string, { readonly parts: string[]; readonly shown: string[] }>();
+    for (const { text: first, more, json, whole, shown } of this.#texts) {
       yield TEXT_UNITS + (more?.length ?? 0);
       const text = more === null ? first : first + more.join("");
       if (json) {
@@ -134,16 +151,23 @@ export class CollectedTexts implements ResponseTransform {
         }
         continue;
       }
-      const parts = whole === null ? undefined : groups.get(whole);
-      if (parts !== undefined) parts.push(text);
-      else if (whole === null) addOne(text);
-      else groups.set(whole, [text]);
+      if (whole === null) {
+        addOne(text);
+        continue;
+      }
+      const group = groups.get(whole) ?? { parts: [], shown: [] };
+      groups.set(whole, group);
+      group.parts.push(text);
+      group.shown.push(shown ?? text);
     }
-    for (const parts of groups.values()) {
-      yield TEXT_UNITS;
-      const [text = ""] = parts;
-      if (parts.length === 1) addOne(text);
-      else texts.push(parts);
+    for (const { parts, shown } of groups.values()) {
+      yield TEXT_UNITS + parts.length;
+      const isShownOtherwise = shown.some((text, at) => text !== parts[at]);
+      for (const reading of isShownOtherwise ? [parts, shown] : [parts]) {
+        const [text = ""] = reading;
+        if (reading.length === 1) addOne(text);
+        else texts.push(reading);
+      }
     }
     return texts;
   }
@@ -161,24 +185,71 @@ export class CollectedTexts implements ResponseTransform {
 
   *#addParts(event: unknown, startsText: boolean): Steps<void> {
     this.#orders[this.#reader] ??= new TextOrder();
-    const { fragments, wholes, isWhole } = yield* eventParts(event, this.#orders[this.#reader], startsText);
-    this.#plain &&= isWhole;
+    const { fragments, wholes, ids, type, isWhole } = yield* eventParts(event, this.#orders[this.#reader], startsText);
+    const hasText = fragments.length > 0 || wholes.some(({ alone }) => alone !== true);
+    // text before the start, or behind the end, is not what clients read as the same text
+    const isOutside = hasText && this.#ended.has(this.#reader);
+    const isLate = type === "message_start" && this.#begun.has(this.#reader);
+    this.#plain &&= isWhole && !isOutside && !isLate;
+    if (hasText) this.#begun.add(this.#reader);
+    if (LAST.test(type ?? "")) this.#ended.add(this.#reader);
     yield TEXT_UNITS;
     for (const fragment of fragments) {
       if (!this.#whole) return;
-      const { text, json, place, owner } = fragment;
-      yield TEXT_UNITS + pathUnitsOf(place);
-      // a content may come in parts, and then as one text
-      const part = wholeOf(place) ?? wholeOf([...place, 0, "text"]);
-      const whole = `${this.#reader} ${owner.choice} ${owner.type} ${part}`;
-      this.#add(`${this.#reader} ${keyOf(fragment)}`, text, json, whole);
+      yield TEXT_UNITS + pathUnitsOf(fragment.place);
+      this.#addPiece(fragment);
     }
-    const nth = this.#texts.length;
+    // clients join items and parts that come whole, too
+    const isPart = ids.some((id) => id !== null);
+    let itemParts = 0;
+    const from = isPart ? `${this.#reader} ${type}` : this.#texts.length;
     for (const { text, json, alone, place } of wholes) {
       yield TEXT_UNITS + pathUnitsOf(place);
-      const whole = alone ? null : wholeOf(place);
-      this.#addAlone(text, json, whole === null ? null : `${nth} ${whole}`);
+      const whole = alone ? null : (wholeOf(place) ?? (isPart ? wholeOf([...place, 0, "text"]) : null));
+      const part = SHOWN.test(type ?? "") ? partOf(ids, place) : null;
+      if (part !== null) this.#show(part, text, place[0] === "item" ? itemParts++ : null);
+      else if (whole === null) this.#addAlone(text, json);
+      else {
+        if (!json) this.#begins(`${from} ${whole}`, ids);
+        this.#addAlone(text, json, `${from} ${whole}`);
+      }
     }
+  }
+
+  #addPiece(fragment: Fragment): Collected | undefined {
+    const { text, json, place, owner } = fragment;
+    // a content may come in parts, and then as one text
+    const part = wholeOf(place) ?? wholeOf([...place, 0, "text"]);
+    const whole = `${this.#reader} ${owner.choice} ${owner.type} ${part}`;
+    const key = `${this.#reader} ${keyOf(fragment)}`;
+    const isNew = !this.#goingOn.has(key);
+    const added = this.#add(key, text, json, whole, owner.ids);
+    if (owner.type !== PIECES.type || added === undefined || !isNew) return added;
+    const item = `${this.#reader} ${owner.ids[0]}`;
+    const parts = this.#parts.get(item);
+    if (parts === undefined) this.#parts.set(item, [added]);
+    else parts.push(added);
+    return added;
+  }
+
+  /**
+   * Notes a part that an event shows whole; of several that differ clients read either. `nth`: of the texts of its item, whose
+   * parts may have other numbers in their events; null: its own event shows it.
+   */
+  #show(ids: Ids, text: string, nth: number | null): void {
+    const nothing = { holder: {}, name: "delta", text: "", json: false, place: ["delta"] };
+    const begun = nth === null ? undefined : this.#parts.get(`${this.#reader} ${ids[0]}`)?.[nth];
+    const known = begun ?? this.#addPiece({ ...nothing, owner: { ...PIECES, ids } });
+    if (known === undefined || !this.#hasRoom(text.length)) return;
+    if (known.shown !== undefined && known.shown !== text) this.#plain = false;
+    known.shown = text;
+  }
+
+  /** Clients join the parts of a text by their numbers: parts that begin in another order are other texts to them. */
+  #begins(whole: string, ids: Ids): void {
+    const last = this.#last.get(whole);
+    if (last !== undefined && isBefore(ids, last)) this.#plain = false;
+    this.#last.set(whole, ids);
   }
 
   *#addData(data: string, value: unknown): Steps<void> {
@@ -215,19 +286,41 @@ export class CollectedTexts implements ResponseTransform {
     if (this.#hasRoom(text.length + (whole?.length ?? 0))) this.#texts.push({ json, whole, text, more: null });
   }
 
-  #add(key: string, text: string, json: boolean, whole: string): void {
+  #add(key: string, text: string, json: boolean, whole: string, ids: Ids): Collected | undefined {
     const known = this.#goingOn.get(key);
     if (known === undefined && this.#goingOn.size >= GOING_ON_MAX) this.#plain = false;
     else if (this.#hasRoom(text.length + (known === undefined ? key.length + whole.length : 0))) {
-      if (known !== undefined) return void known.more?.push(text);
+      if (known !== undefined) {
+        known.more?.push(text);
+        return known;
+      }
+      if (!json) this.#begins(whole, ids);
       const first = { json, whole, text, more: [] };
       this.#goingOn.set(key, first);
       this.#texts.push(first);
+      return first;
     }
+    return undefined;
   }
 
   #hasRoom(characters: number): boolean {
     this.#whole &&= this.#room(characters);
     return this.#whole;
   }
+}
+
+/** The numbers of the part of a message that a text of this place is; null: it is none. */
+function partOf(ids: Ids, place: AnswerText["place"]): Ids | null {
+  const [first, second, at, last] = place;
+  const isInItem =
+    ids[0] !== null && first === "item" && second === "content" && typeof at === "number" && last === "text";
+  if (isInItem) return [ids[0] ?? null, at, null, null];
+  const isPart =
+    (place.length === 1 && first === "text") || (place.length === 2 && first === "part" && second === "text");
+  return isPart ? ids : null;
+}
+
+function isBefore(ids: Ids, others: Ids): boolean {
+  const at = ids.findIndex((id, nth) => id !== others[nth]);
+  return at >= 0 && (ids[at] ?? -1) < (others[at] ?? -1);
 }

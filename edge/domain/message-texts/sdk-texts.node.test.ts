@@ -163,9 +163,9 @@ const readChat: Reader = async (bytes) => {
 /** A loop over chunks, as many clients have it: the texts of each choice, by its index. */
 const readChunks: Reader = async (bytes) => {
   const texts: Record<string, string> = {};
-  for (const { choices } of dataOf(bytes) as { choices: { index: string; delta: { content?: string | number } }[] }[])
+  for (const { choices } of dataOf(bytes) as { choices: { index: string; delta?: { content?: string | number } }[] }[])
     for (const { index, delta } of choices)
-      if (delta.content !== undefined) texts[index] = `${texts[index] ?? ""}${delta.content}`;
+      if (delta?.content !== undefined) texts[index] = `${texts[index] ?? ""}${delta.content}`;
   return Object.values(texts);
 };
 

@@ -11,29 +11,35 @@ import type { AnswerText } from "./answer-texts.ts";
 const PARTS_MAX = 4_096;
 const START =
   /^(?:response\.(?:output_item|content_part|reasoning_summary_part|shell_call_command)\.added|content_block_start)$/;
+/** Events with the answer as far as it is, which is empty before its pieces come. */
+const NOT_LAST = /^response\.(?:created|queued|in_progress)$/;
 /** The members of an item that deltas continue. */
 const CONTINUED: ReadonlySet<unknown> = new Set(["content", "summary", "arguments", "input", "code", "output"]);
 
-type Ids = readonly (number | null)[];
+/** The numbers by which an event names a part of the answer: output, part, command or block. */
+export type Ids = readonly (number | null)[];
 
 export class TextOrder {
   /** The numbers of what was shown whole; empty for the answer. */
   readonly #shown = new Set<string>();
   /** How many parts have started, by what they are parts of. */
   readonly #started = new Map<string, number>();
+  /** A choice of a chunk has come with a message. */
+  #hasMessage = false;
 
   /**
-   * Takes an event with these numbers and complete texts.
+   * Takes an event with these numbers and complete texts. False: it shows an answer whose pieces are still to come.
    *
    * @param startsText it starts a part with a text that comes in a delta after it
    */
-  takes(type: string, ids: Ids, event: JsonObject, wholes: readonly AnswerText[], startsText: boolean): void {
-    if (this.#isFull) return;
+  takes(type: string, ids: Ids, event: JsonObject, wholes: readonly AnswerText[], startsText: boolean): boolean {
+    if (this.#isFull) return true;
     const key = keyOf(ids);
     const { content, output } = objectOf(event["message"] ?? event["response"]);
     if (elementsOf(content ?? output).length > 0) this.#shown.add("");
     if (type.endsWith("done") && ids[0] !== null) this.#shown.add(key);
-    if (!START.test(type)) return;
+    if (NOT_LAST.test(type)) return wholes.every(({ alone }) => alone);
+    if (!START.test(type)) return true;
     this.#shown.delete(key);
     const { commands } = objectOf(objectOf(event["item"])["action"]);
     const hasText = elementsOf(commands).length > 0 || wholes.some(isContinued);
@@ -43,6 +49,18 @@ export class TextOrder {
     this.#started.set(list, place + 1);
     if (place !== ids[at] && (hasText || startsText || type.includes("command"))) this.#shown.add("");
     else if (hasText) this.#shown.add(key);
+    return true;
+  }
+
+  /** Takes the texts of an event with choices. False: a piece continues a message that was shown whole. */
+  takesChoices(texts: readonly AnswerText[]): boolean {
+    let continues = false;
+    for (const { place, alone } of texts) {
+      if (place[0] !== "choices" || alone === true) continue;
+      if (place[2] === "message") this.#hasMessage = true;
+      else continues = true;
+    }
+    return !(continues && this.#hasMessage);
   }
 
   /** False: what a piece with these numbers continues was shown whole. */

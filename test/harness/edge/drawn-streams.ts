@@ -28,6 +28,12 @@ class Draw {
     return PIECES[this.roll(PIECES.length)] ?? "";
   }
 
+  /** A piece as an upstream may write it: JavaScript joins lists to texts. */
+  given(): unknown {
+    const piece = this.piece();
+    return this.roll(40) === 0 ? this.of<unknown>([[piece], [[piece]]]) : piece;
+  }
+
   /** Text where honest servers have none. */
   early(): string {
     return this.roll(3) === 0 ? this.piece() : "";
@@ -68,7 +74,8 @@ export const messageEvents = streamOf((draw) => {
     delta: draw.of<() => Event>([
       () => ({ type: "text_delta", text: draw.piece() }),
       () => ({ type: "text_delta", text: draw.piece() }),
-      () => ({ type: "thinking_delta", thinking: draw.piece() }),
+      () => ({ type: "thinking_delta", thinking: draw.given() }),
+      () => ({ type: draw.of(["foo_delta", "signature_delta"]), text: draw.piece() }),
       () => ({ type: "input_json_delta", partial_json: draw.of(['{"q":"', draw.piece(), '"}']) }),
       () => ({ type: "citations_delta", citation: citation(draw) }),
       () => ({ type: "compaction_delta", content: draw.piece() }),
@@ -105,7 +112,7 @@ class ResponseEvents {
   constructor(draw: Draw) {
     this.draw = draw;
     this.#shown("created", draw.roll(6) === 0 ? [this.#item(0).value] : []);
-    for (let left = 4 + draw.roll(10); left > 0; left -= 1) this.#next();
+    for (let left = 8 + draw.roll(10); left > 0; left -= 1) this.#next();
     if (draw.roll(3) === 0)
       this.#shown(
         "completed",
@@ -223,7 +230,7 @@ class ResponseEvents {
     const more =
       draw.roll(4) === 0 ? { content_index: draw.roll(3), index: draw.roll(3), summary_index: draw.roll(3) } : {};
     const ids = { ...more, item_id: id, output_index: item.wire };
-    const delta = draw.piece();
+    const delta = draw.given();
     if (type === "message") this.#push("output_text.delta", { ...ids, content_index: at, delta, logprobs: [] });
     else if (type === "reasoning") this.#push("reasoning_summary_text.delta", { ...ids, summary_index: at, delta });
     else if (type === "shell_call") this.#push("shell_call_command.delta", { ...ids, command_index: at, delta });
@@ -277,7 +284,7 @@ export const chatChunks = streamOf((draw) => {
           { index: draw.roll(2), id: "c", type: "function", function: { name: "f", arguments: draw.piece() } },
         ],
       }),
-      () => ({ tool_calls: [{ index: draw.roll(2), custom: { name: "f", input: draw.piece() } }] }),
+      () => ({ tool_calls: [{ index: draw.roll(2), custom: { name: "f", input: draw.given() } }] }),
     ])();
   return Array.from({ length: 3 + draw.roll(8) }, () => ({
     id: "c",
@@ -288,6 +295,7 @@ export const chatChunks = streamOf((draw) => {
       {
         index: anyIndex(draw, 2),
         delta: { role: "assistant", ...delta() },
+        ...(draw.roll(12) === 0 ? { message: delta() } : {}),
         finish_reason: null,
       },
     ],
