@@ -134,7 +134,7 @@ describe("a channel", () => {
     });
   });
 
-  it("of programs gets a JSON object that leads to the alert in the console", async () => {
+  it("of programs gets a JSON object that leads to the alert in the console", { tags: ["check"] }, async () => {
     await create({ name: "hook", type: "webhook", url: sink.url });
     await raise("disk_low:a/b");
     expect(JSON.parse(sink.asked[0]?.body ?? "")).toEqual({
@@ -149,7 +149,7 @@ describe("a channel", () => {
     });
   });
 
-  it("has its own interval for repeats", async () => {
+  it("has its own interval for repeats", { tags: ["check"] }, async () => {
     await call("PUT", "/api/v1/settings/alerts", { min_interval_secs: 300 });
     await create({ name: "often", type: "slack", url: `${sink.url}/often`, min_interval_secs: 0 });
     await create({ name: "rare", type: "slack", url: `${sink.url}/rare` });
@@ -157,7 +157,7 @@ describe("a channel", () => {
     expect(await raise("disk_low:r")).toEqual({ "/often": ["disk_low:r"] });
   });
 
-  it("of mail writes to its own recipients, and needs the mail server", async () => {
+  it("of mail writes to its own recipients, and needs the mail server", { tags: ["check"] }, async () => {
     const list = { name: "Finance", type: "email", recipients: ["money@example.org"] };
     expect(await call("POST", AT, list)).toMatchObject({ status: 400, body: { error: { param: "type" } } });
     const mail = await startMailServer();
@@ -182,7 +182,7 @@ describe("a channel", () => {
     }
   });
 
-  it("shows how its last message or test went, and delays no other when it fails", async () => {
+  it("shows how its last message or test went, and delays no other when it fails", { tags: ["check"] }, async () => {
     sink.answer = ({ url }) => ({ status: url === "/bad" ? 500 : 200 });
     const bad = await create({ name: "bad", type: "slack", url: `${sink.url}/bad` });
     const good = await create({ name: "good", type: "slack", url: `${sink.url}/good` });
@@ -201,7 +201,9 @@ describe("a channel", () => {
     expect((await call("GET", `${AT}/${good.id}`)).body).toMatchObject({ sent: 2 });
   });
 
-  it("keeps its URL sealed and hidden, and its changes are in the audit log without it", async () => {
+  it("keeps its URL sealed and hidden, and its changes are in the audit log without it", {
+    tags: ["check"],
+  }, async () => {
     const channel = await create({ name: "Ops Team: Nights", type: "slack", url: `${sink.url}/planted` });
     expect(channel.id).toMatch(/^ops-team-nights-[0-9a-f]{8}$/);
     await call("PATCH", `${AT}/${channel.id}`, { url: `${sink.url}/planted2`, kinds: ["disk_low", "disk_low"] });
@@ -214,7 +216,7 @@ describe("a channel", () => {
     expect([stored, JSON.stringify(audit), JSON.stringify(await listed())].join()).not.toContain("planted");
   });
 
-  it("is refused with what is wrong", async () => {
+  it("is refused with what is wrong", { tags: ["check"] }, async () => {
     const hook = { name: "h", type: "webhook", url: `${sink.url}/h` };
     const { id } = await create(hook);
     const paramOf = async (method: string, path: string, body: object): Promise<unknown> =>
@@ -242,7 +244,7 @@ describe("a channel", () => {
     expect(await paramOf("POST", AT, { ...hook, name: "one too many" })).toMatchObject({ ...wrong, param: "name" });
   });
 
-  it("changes only as it was read", async () => {
+  it("changes only as it was read", { tags: ["check"] }, async () => {
     const { id, rev } = await create({ name: "h", type: "webhook", url: sink.url });
     const match = { "if-match": `"${rev}"` };
     expect((await call("PATCH", `${AT}/${id}`, { enabled: false }, match)).status).toBe(200);

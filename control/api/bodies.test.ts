@@ -63,7 +63,7 @@ describe("a POST whose fields are all optional", () => {
     expect(await json(second)).toEqual(await json(first));
   });
 
-  it("reads what else is asked without a body as it reads an empty object", async () => {
+  it("reads what else is asked without a body as it reads an empty object", { tags: ["check"] }, async () => {
     const answers: readonly (readonly [string, string])[] = [
       [`/api/v1/models/${audioModel}/autotune`, "autotune_unsupported"],
       ["/api/v1/settings/energy/test", "energy_test_failed"],
@@ -81,7 +81,7 @@ describe("a POST whose fields are all optional", () => {
       expect({ path, status: (await control.request("POST", path)).status }).toEqual({ path, status: 200 });
   });
 
-  it("is still refused for a body that is not a JSON object", async () => {
+  it("is still refused for a body that is not a JSON object", { tags: ["check"] }, async () => {
     for (const body of ["{", "null", "[]", "5"]) {
       const response = await control.request("POST", `/api/v1/tenants/${tenant.id}/keys`, body);
       expect({ body, status: response.status }).toEqual({ body, status: 400 });
@@ -94,7 +94,7 @@ it.each([
   ["POST", "/api/v1/models"],
   ["PUT", "/api/v1/settings/boons"],
   ["POST", "/api/v1/backup/restore"],
-])("%s %s needs a body", async (method, path) => {
+])("%s %s needs a body", { tags: ["check"] }, async (method, path) => {
   const response = await control.request(method, path);
   expect({ status: response.status, body: await json(response) }).toMatchObject({
     status: 400,
@@ -111,7 +111,7 @@ describe("a name that an object of a body has twice", () => {
       "guardrails_policy.action",
     ],
     ['{"name":"q","weekly_windows":[{"day":1},{"day":1 , "end_min":5,"end_min" :6}]}', "weekly_windows.1.end_min"],
-  ])("is refused: %s", async (body, param) => {
+  ])("is refused: %s", { tags: ["check"] }, async (body, param) => {
     const before = await (await control.request("GET", "/api/v1/tenants")).text();
     const response = await control.request("POST", "/api/v1/tenants", body);
     expect({ status: response.status, body: await json(response) }).toMatchObject({
@@ -121,14 +121,14 @@ describe("a name that an object of a body has twice", () => {
     expect(await (await control.request("GET", "/api/v1/tenants")).text()).toBe(before);
   });
 
-  it("is looked for among the names of one object, never among values", async () => {
+  it("is looked for among the names of one object, never among values", { tags: ["check"] }, async () => {
     const body =
       '{"name":"name","description":"\\"name\\":1,{\\\\","weekly_windows":[{"day":1,"start_min":0,"end_min":1},{"day":1,"start_min":0,"end_min":2}]}';
     expect((await control.request("POST", "/api/v1/tenants", body)).status).toBe(200);
   });
 });
 
-it("a compressed body is refused, and what is taken is named", async () => {
+it("a compressed body is refused, and what is taken is named", { tags: ["check"] }, async () => {
   for (const [coding, status] of [
     ["gzip", 415],
     ["gzip, br", 415],
@@ -158,7 +158,7 @@ describe("bytes that are no UTF-8", () => {
     ["half a surrogate pair", [0xed, 0xa0, 0x80]],
     ["a character beyond the last", [0xf4, 0x90, 0x80, 0x80]],
     ["Latin-1", [0xfc]],
-  ])("%s: 400 invalid_json on every method, and nothing is stored", async (_, bytes) => {
+  ])("%s: 400 invalid_json on every method, and nothing is stored", { tags: ["check"] }, async (_, bytes) => {
     const before = await (await control.request("GET", "/api/v1/tenants")).text();
     const body = named(...bytes);
     const answers = [
@@ -177,7 +177,7 @@ describe("bytes that are no UTF-8", () => {
     expect(await (await control.request("GET", "/api/v1/tenants")).text()).toBe(before);
   });
 
-  it("are never stored as something else: what is accepted reads back byte for byte", async () => {
+  it("are never stored as something else: what is accepted reads back byte for byte", { tags: ["check"] }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 12 }), async (bytes) => {
         const response = await sendBytes("PUT", `/api/v1/tenants/${tenant.id}`, named(...bytes));
@@ -189,7 +189,7 @@ describe("bytes that are no UTF-8", () => {
     );
   });
 
-  it("a byte order mark is no part of the text", async () => {
+  it("a byte order mark is no part of the text", { tags: ["check"] }, async () => {
     const body = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('{"description":"marked"}')]);
     const response = await sendBytes("PUT", `/api/v1/tenants/${tenant.id}`, body);
     expect({ status: response.status, body: await json(response) }).toMatchObject({

@@ -45,7 +45,7 @@ it("changes one field of a model, and every null to its default", async () => {
   expect(settable(cleared)).toEqual({ ...settable(plain), model_name: "patched", upstream_model: "patched" });
 });
 
-it("refuses another name of a model, and a cache without a time to live", async () => {
+it("refuses another name of a model, and a cache without a time to live", { tags: ["check"] }, async () => {
   const made = await send("POST", "/models", { model_name: "kept" });
   await send("PATCH", `/models/${String(made["id"])}`, { cache_ttl_secs: 0 });
   for (const [body, param] of [
@@ -60,7 +60,7 @@ it("refuses another name of a model, and a cache without a time to live", async 
   }
 });
 
-it("keeps the credential of an MCP server when it is absent, and clears it for null", async () => {
+it("keeps the credential of an MCP server when it is absent, and clears it for null", { tags: ["check"] }, async () => {
   const made = await send("POST", "/mcp-servers", {
     name: "patched",
     upstream_url: "http://127.0.0.1:9/mcp",
@@ -73,7 +73,7 @@ it("keeps the credential of an MCP server when it is absent, and clears it for n
   expect(await send("PATCH", path, { auth_header: null })).toMatchObject({ auth_header_set: false, name: "patched" });
 });
 
-it("takes every field of a key at once", async () => {
+it("takes every field of a key at once", { tags: ["check"] }, async () => {
   const { id } = await send("POST", "/tenants", { name: "of keys" });
   const { key } = await send("POST", `/tenants/${String(id)}/keys`, { name: "k", budget_tokens: 5, disabled: true });
   const made = key as Fields;

@@ -231,7 +231,7 @@ describe("models", () => {
 });
 
 describe("an idempotency key", () => {
-  it("replays the answer, secret included, and refuses another body", async () => {
+  it("replays the answer, secret included, and refuses another body", { tags: ["check"] }, async () => {
     const { id } = await json(await control.request("POST", "/api/v1/tenants", { name: name() }));
     const path = `/api/v1/tenants/${String(id)}/keys`;
     const headers = { "idempotency-key": "once" };
@@ -250,7 +250,7 @@ describe("an idempotency key", () => {
     expect((await (await control.request("GET", path)).json()) as unknown[]).toHaveLength(1);
   });
 
-  it("replays nothing to somebody else, nor to a user what an admin has sent", async () => {
+  it("replays nothing to somebody else, nor to a user what an admin has sent", { tags: ["check"] }, async () => {
     const { id } = await json(await control.request("POST", "/api/v1/tenants", { name: name() }));
     const secretFor = async (caller: Readonly<Record<string, string>>) => {
       const headers = { "idempotency-key": "create-1", ...caller };
@@ -264,7 +264,7 @@ describe("an idempotency key", () => {
     expect(secrets.size).toBe(callers.length);
   });
 
-  it("is that of the person for whom a server asks, whatever the name", async () => {
+  it("is that of the person for whom a server asks, whatever the name", { tags: ["check"] }, async () => {
     const { id } = await json(await control.request("POST", "/api/v1/tenants", { name: name() }));
     const answerFor = async (actor: string, person: string) => {
       const caller = { "x-gateway-audit-actor": actor, "x-gateway-audit-person": person };
@@ -284,7 +284,7 @@ describe("an idempotency key", () => {
     });
   });
 
-  it("is free again after a failed first call, and bounded in length", async () => {
+  it("is free again after a failed first call, and bounded in length", { tags: ["check"] }, async () => {
     const headers = { "idempotency-key": "retry" };
     expect((await control.request("POST", "/api/v1/tenants", { name: "" }, headers)).status).toBe(400);
     expect((await control.request("POST", "/api/v1/tenants", { name: name() }, headers)).status).toBe(200);
@@ -296,7 +296,7 @@ describe("an idempotency key", () => {
 });
 
 describe("a store that is down", () => {
-  it("is 503 for usage and 502 for a cell, with nothing of its own said", async () => {
+  it("is 503 for usage and 502 for a cell, with nothing of its own said", { tags: ["check"] }, async () => {
     const usage = await control.request("GET", "/api/v1/usage/logs");
     expect({ status: usage.status, body: await json(usage) }).toEqual({
       status: 503,
@@ -312,7 +312,7 @@ describe("a store that is down", () => {
     expect((await control.request("GET", "/api/v1/stats?cell=nowhere")).status).toBe(404);
   });
 
-  it("leaves the overview its zeros, and what is configured", async () => {
+  it("leaves the overview its zeros, and what is configured", { tags: ["check"] }, async () => {
     const response = await control.request("GET", "/api/v1/overview/summary");
     expect({ status: response.status, body: await response.json() }).toMatchObject({
       status: 200,

@@ -110,20 +110,20 @@ it("are removed when the credentials may write and not read", async () => {
   expect(await scheduled().run()).toEqual({ backups: 1, removed: 0 });
 });
 
-it("are removed when something else is read back", async () => {
+it("are removed when something else is read back", { tags: ["check"] }, async () => {
   instead.set("GET", (response) => void response.end("{}"));
   await expect(scheduled().run()).rejects.toThrow("the stored backup differs from what was written");
   expect(await stored()).toEqual([]);
 });
 
-it("are removed when the time is over before they are read back", async () => {
+it("are removed when the time is over before they are read back", { tags: ["check"] }, async () => {
   const ending = new AbortController();
   instead.set("GET", () => ending.abort());
   await expect(scheduled(ending.signal).run()).rejects.toThrow("the bucket is too slow");
   expect(await stored()).toEqual([]);
 });
 
-it("that can be neither read nor removed are reported plainly, and are few", async () => {
+it("that can be neither read nor removed are reported plainly, and are few", { tags: ["check"] }, async () => {
   instead.set("GET", denied).set("DELETE", denied);
   const reason = `the stored backup cannot be read back: ${DENIED}; it could not be removed and stays there unverified: ${DENIED}`;
   await expect(scheduled().run()).rejects.toThrow(reason);
@@ -149,7 +149,7 @@ it("that can be neither read nor removed are reported plainly, and are few", asy
   expect((await scheduled().run()).backups).toBe(1);
 });
 
-it("are not assumed where storing was refused, so the next try is as soon as usual", async () => {
+it("are not assumed where storing was refused, so the next try is as soon as usual", { tags: ["check"] }, async () => {
   instead.set("PUT", denied).set("DELETE", denied);
   for (let count = 1; count <= 20; count += 1) {
     await expect(scheduled().run()).rejects.toThrow(new RegExp(`^${DENIED}$`));
@@ -158,7 +158,7 @@ it("are not assumed where storing was refused, so the next try is as soon as usu
   expect(puts).toBe(20);
 });
 
-it("hold up the next one no longer when a clock was set back", async () => {
+it("hold up the next one no longer when a clock was set back", { tags: ["check"] }, async () => {
   instead.set("GET", denied).set("DELETE", denied);
   await expect(scheduled().run()).rejects.toThrow();
   await timePasses(-3 * DAY_SECS);

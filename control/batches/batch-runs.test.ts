@@ -87,7 +87,7 @@ it("a batch whose lines have a model each does not keep others from their turns"
   expect(sent.indexOf("shared")).toBeLessThan(50);
 });
 
-it("a tenant with many batches keeps no other from its turns", async () => {
+it("a tenant with many batches keeps no other from its turns", { tags: ["check"] }, async () => {
   await control.ctx.db.delete(batches);
   sent.length = 0;
   const many = await newTenant();

@@ -119,7 +119,9 @@ async function newBatch(call: Awaited<ReturnType<typeof callsOf>>, fileId: strin
   return (await call("/v1/batches", { method: "POST", body: JSON.stringify(body) }, json)).status;
 }
 
-it("a batch whose results would be deleted later is refused, because nothing would delete them", async () => {
+it("a batch whose results would be deleted later is refused, because nothing would delete them", {
+  tags: ["check"],
+}, async () => {
   const call = await callsOf();
   const made = { input_file_id: await newFile(call), endpoint: "/v1/embeddings", completion_window: "24h" };
   const body = JSON.stringify({ ...made, output_expires_after: { anchor: "created_at", seconds: 3600 } });
@@ -134,7 +136,9 @@ const endOf = async (id: string) => (await control.must<ApiKey>("GET", `/keys/${
 const changesOf = async (id: string) =>
   await control.must<readonly AuditEntry[]>("GET", `/audit?action=update_key&entity_id=${id}`);
 
-it("a batch that the console makes keeps its key until it has expired, and no other key", async () => {
+it("a batch that the console makes keeps its key until it has expired, and no other key", {
+  tags: ["check"],
+}, async () => {
   const tenantId = (await newTenant()).id;
   const ownKey = await control.must<CreatedKey>("POST", `/tenants/${tenantId}/keys`, { name: "own" });
   const consoleKey = await control.must<CreatedKey>("POST", `/tenants/${tenantId}/console-key`);
@@ -156,7 +160,9 @@ it("a batch that the console makes keeps its key until it has expired, and no ot
   });
 });
 
-it("a refused batch leaves the console's key as it was, and batches of a minute change it once", async () => {
+it("a refused batch leaves the console's key as it was, and batches of a minute change it once", {
+  tags: ["check"],
+}, async () => {
   const { id: tenantId } = await newTenant();
   const { key } = await control.must<CreatedKey>("POST", `/tenants/${tenantId}/console-key`);
   const call = await callsOf({ tenantId, keyId: key.id });

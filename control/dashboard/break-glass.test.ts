@@ -135,7 +135,9 @@ describe("the break-glass admin", () => {
     expect((await browser.send("POST", "/auth/local", ADMIN)).status).toBe(200);
   });
 
-  it("slows every address that fails after five failures of several, and keeps no other out", async () => {
+  it("slows every address that fails after five failures of several, and keeps no other out", {
+    tags: ["check"],
+  }, async () => {
     for (let nth = 1; nth <= 5; nth += 1) expect(await signInFrom(`203.0.113.${nth}`, "wrong-password")).toBe(401);
     expect(await signInFrom("203.0.113.1")).toBe(429);
     expect(await signInFrom("203.0.113.6", "wrong-password")).toBe(401);
@@ -145,7 +147,7 @@ describe("the break-glass admin", () => {
     expect(await signInFrom("203.0.113.6")).toBe(200);
   });
 
-  it("is guessed from all of loopback as from one address", async () => {
+  it("is guessed from all of loopback as from one address", { tags: ["check"] }, async () => {
     for (let nth = 1; nth <= 5; nth += 1) expect(await signInFrom(`127.0.${nth}.1`, "wrong-password")).toBe(401);
     expect({ another: await signInFrom("127.9.9.9"), mapped: await signInFrom("::ffff:127.0.0.1") }).toEqual({
       another: 429,
@@ -153,7 +155,9 @@ describe("the break-glass admin", () => {
     });
   });
 
-  it("signs in at once in a browser that has signed in before, whatever others of its address do", async () => {
+  it("signs in at once in a browser that has signed in before, whatever others of its address do", {
+    tags: ["check"],
+  }, async () => {
     const [browser, other] = [await testing.admin(), testing.browser()];
     await browser.send("POST", "/auth/sign-out");
     for (let nth = 0; nth < 8; nth += 1) await other.send("POST", "/auth/local", { ...ADMIN, password: "wrong" });
@@ -163,7 +167,7 @@ describe("the break-glass admin", () => {
     }).toEqual({ other: 429, known: 200 });
   });
 
-  it("is guessed no faster with the cookie of such a browser, nor with a forged one", async () => {
+  it("is guessed no faster with the cookie of such a browser, nor with a forged one", { tags: ["check"] }, async () => {
     const browser = await testing.admin();
     const guesses = async (): Promise<number[]> => {
       const statuses: number[] = [];
@@ -198,7 +202,7 @@ describe("the break-glass admin", () => {
     }
   });
 
-  it("has one line in the log for the guesses of a second, with how many there were", async () => {
+  it("has one line in the log for the guesses of a second, with how many there were", { tags: ["check"] }, async () => {
     testing.aheadMs = 10_000;
     const from = testing.logged.length;
     for (let nth = 1; nth <= 4; nth += 1) await signInFrom(`203.0.113.${nth}`, "wrong-password");
@@ -207,7 +211,7 @@ describe("the break-glass admin", () => {
     expect(testing.logged.slice(from).filter((line) => line.includes("sign_in_failed"))).toHaveLength(2);
   });
 
-  it("is not guessed by many requests at once", async () => {
+  it("is not guessed by many requests at once", { tags: ["check"] }, async () => {
     const guesses = Array.from({ length: 20 }, async (_, nth) =>
       testing.browser().send("POST", "/auth/local", { ...ADMIN, password: nth === 19 ? ADMIN.password : "x" }),
     );
@@ -215,13 +219,15 @@ describe("the break-glass admin", () => {
     expect(statuses.filter((status) => status === 200)).toEqual([]);
   });
 
-  it("is not judged for who has left", async () => {
+  it("is not judged for who has left", { tags: ["check"] }, async () => {
     const signal = AbortSignal.abort();
     for (let nth = 0; nth < 6; nth += 1) await signInFrom("203.0.113.1", "wrong-password", { signal });
     expect(await signInFrom("203.0.113.1")).toBe(200);
   });
 
-  it("waits for five bodies of a guesser, for 512 of all, and for none longer than 15 s", async () => {
+  it("waits for five bodies of a guesser, for 512 of all, and for none longer than 15 s", {
+    tags: ["check"],
+  }, async () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     const late = async (address: string) =>
       await signInFrom(address, "", { body: new ReadableStream(), duplex: "half" });
@@ -240,7 +246,7 @@ describe("the break-glass admin", () => {
     ["no JSON", "{", 400],
     ["another shape", { email: 1, password: null }, 400],
     ["a large body", { ...ADMIN, more: "x".repeat(20_000) }, 413],
-  ])("is refused with %s", async (_, body, status) => {
+  ])("is refused with %s", { tags: ["check"] }, async (_, body, status) => {
     expect((await testing.browser().send("POST", "/auth/local", body)).status).toBe(status);
   });
 });

@@ -33,7 +33,7 @@ it("says that there are deployments once a scheduler or a spec is set, to admins
   expect(await hasDeployments(admin)).toBe(true);
 });
 
-it("answers the session of an admin while the Management API does not answer", async () => {
+it("answers the session of an admin while the Management API does not answer", { tags: ["check"] }, async () => {
   const { promise: never } = Promise.withResolvers<Response>();
   const admin = await testing.admin();
   testing.management = async () => await never;

@@ -130,7 +130,7 @@ describe("an invitation", () => {
     expect(await userIn(await signedIn(BOB))).toMatchObject({ status: "pending", role: "user", tenant_id: null });
   });
 
-  it("gives nothing to another email, or to who was disabled", async () => {
+  it("gives nothing to another email, or to who was disabled", { tags: ["check"] }, async () => {
     await invite();
     expect(await userIn(await signedIn(ANN))).toMatchObject({ status: "pending" });
     const [ann] = await must<[User]>("GET", "/users?q=ann");
@@ -174,12 +174,12 @@ describe("an invitation", () => {
       "has an id that is not a tenant",
     ],
     ["a long life", { expires_in_days: 91 }, "expires_in_days", "must be a whole number from 1 to 90"],
-  ])("is refused with %s", async (_, body, path, message) => {
+  ])("is refused with %s", { tags: ["check"] }, async (_, body, path, message) => {
     expect(await refusal(await invite(body))).toMatchObject({ status: 400, details: [{ path, message }] });
     expect(await must("GET", "/invitations")).toEqual([]);
   });
 
-  it("is one for an email, and another one once it is over", async () => {
+  it("is one for an email, and another one once it is over", { tags: ["check"] }, async () => {
     await invite();
     expect(await refusal(await invite())).toMatchObject({ status: 409, code: "already_exists", param: "email" });
     const { db } = testing.control.connection;
@@ -191,7 +191,9 @@ describe("an invitation", () => {
     expect(await must("GET", "/invitations")).toMatchObject([{ role: "user", tenant_ids: [one.id] }]);
   });
 
-  it("is known to admins and auditors alone: nobody learns from the console who is invited", async () => {
+  it("is known to admins and auditors alone: nobody learns from the console who is invited", {
+    tags: ["check"],
+  }, async () => {
     const sessionOf = async () => JSON.stringify(await (await testing.browser().get("/api/session")).json());
     const before = await sessionOf();
     await invite();
@@ -215,7 +217,9 @@ describe("several tenants", () => {
   const choose = async (browser: ConsoleBrowser, tenant_id: string) =>
     await browser.send("POST", "/api/session/tenant", { tenant_id });
 
-  it("are shown one at a time, each with its role, and a session keeps the chosen one", async () => {
+  it("are shown one at a time, each with its role, and a session keeps the chosen one", {
+    tags: ["check"],
+  }, async () => {
     const { browser } = await member();
     const create = async () => (await browser.send("POST", `/api/live/tenants/${two.id}/keys`, {})).status;
     expect(await keyNames(browser)).toEqual(["key of one"]);
@@ -227,7 +231,7 @@ describe("several tenants", () => {
     expect(await keyNames(browser)).toEqual(["key of two"]);
   });
 
-  it("cannot be chosen by who does not have them, and are left when they are lost", async () => {
+  it("cannot be chosen by who does not have them, and are left when they are lost", { tags: ["check"] }, async () => {
     const { browser, id } = await member();
     const third = await must<Tenant>("POST", "/tenants", { name: "third" });
     expect((await choose(browser, third.id)).status).toBe(404);
@@ -244,7 +248,7 @@ describe("several tenants", () => {
     [[{ tenant_id: "t", role: "user" }], "must be a UUID"],
     [[{ tenant_id: "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e", role: "user" }], "is not a tenant"],
     [[{ tenant_id: "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e", role: "admin" }], "must be one of user, viewer"],
-  ])("are refused as %j", async (more_tenants, message) => {
+  ])("are refused as %j", { tags: ["check"] }, async (more_tenants, message) => {
     const { id } = await member();
     const answer = await refusal(await call("PATCH", `/users/${id}`, { more_tenants }));
     expect(answer).toMatchObject({ status: 400, details: [{ message }] });
@@ -264,7 +268,9 @@ describe("groups of a provider", () => {
     await grouped.close();
   });
 
-  it("give roles at every sign-in beside what an admin set, and take them when they are gone", async () => {
+  it("give roles at every sign-in beside what an admin set, and take them when they are gone", {
+    tags: ["check"],
+  }, async () => {
     const send = async <T>(method: string, path: string, body?: object) =>
       (await (await grouped.control.request(method, `/api/v1${path}`, body)).json()) as T;
     const tenant = await send<Tenant>("POST", "/tenants", { name: "grouped" });
@@ -315,7 +321,9 @@ describe("the sessions of a person", () => {
   const listed = async (browser: ConsoleBrowser, id: string) =>
     (await (await browser.get(`/api/live/users/${id}/sessions`)).json()) as UserSession[];
 
-  it("are listed and ended by the person, whatever the role, one or all but this one", async () => {
+  it("are listed and ended by the person, whatever the role, one or all but this one", {
+    tags: ["check"],
+  }, async () => {
     const { browser, id } = await member();
     const own = (await userIn(browser))?.session_id;
     const other = await signedIn(ANN);
@@ -336,7 +344,7 @@ describe("the sessions of a person", () => {
     expect(await audited("end_sessions")).toMatchObject([{ actor: ANN.email, detail: { sessions: 1, except: own } }]);
   });
 
-  it("are nobody else's to see or end, but an admin's", async () => {
+  it("are nobody else's to see or end, but an admin's", { tags: ["check"] }, async () => {
     const { browser, id } = await member();
     const bob = await signedIn(BOB);
     const bobId = (await userIn(bob))?.id;
@@ -358,7 +366,7 @@ describe("the sessions of a person", () => {
     expect({ ann: await userIn(browser), bob: (await userIn(bob))?.id }).toEqual({ ann: null, bob: bobId });
   });
 
-  it("say when they were used last, to the minute", async () => {
+  it("say when they were used last, to the minute", { tags: ["check"] }, async () => {
     const { browser, id } = await member();
     const seen = async () => Date.parse((await listed(browser, id))[0]?.last_seen_at ?? "");
     const first = await seen();

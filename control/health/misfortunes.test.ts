@@ -60,7 +60,7 @@ describe("an interval longer than any date", () => {
 });
 
 describe("a bulk check", () => {
-  it("skips a model that is removed as soon as it was checked", async () => {
+  it("skips a model that is removed as soon as it was checked", { tags: ["check"] }, async () => {
     const [kept, gone] = [await scene.model(), await scene.model()];
     const { ctx, prober } = scene.control;
     const check: typeof prober.check = async (id, trigger, signal) => {
@@ -77,7 +77,7 @@ describe("a check that is under way", () => {
   it.each([
     ["checks are turned off", { checks_enabled: false }],
     ["maintenance begins", { maintenance_until: "2999-01-01T00:00:00Z" }],
-  ])("takes no endpoint out of rotation and raises no alert once %s", async (_, config) => {
+  ])("takes no endpoint out of rotation and raises no alert once %s", { tags: ["check"] }, async (_, config) => {
     const model = await scene.model({ api_base: "", health: { failure_threshold: 1 } });
     await scene.endpoint(model, "a", `${scene.upstream.url}/v1`);
     const answer = Promise.withResolvers<SinkAnswer>();
@@ -116,7 +116,7 @@ describe("a catalog that two checks read at the same time", () => {
     await upstream.close();
   });
 
-  it("is read for the check whose caller stays", async () => {
+  it("is read for the check whose caller stays", { tags: ["check"] }, async () => {
     const catalogs = new CatalogCache(() => nowMs);
     const [left, stays] = [new AbortController(), new AbortController()];
     upstream.answer = () => null;
@@ -133,7 +133,7 @@ describe("a catalog that two checks read at the same time", () => {
     expect(upstream.asked).toHaveLength(2);
   });
 
-  it("is read again when the clock was set back", async () => {
+  it("is read again when the clock was set back", { tags: ["check"] }, async () => {
     nowMs = DAY_MS;
     const catalogs = new CatalogCache(() => nowMs);
     const { signal } = new AbortController();

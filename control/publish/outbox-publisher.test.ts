@@ -63,7 +63,7 @@ describe("publishing", () => {
     expect(await keyCopy()).toBeNull();
   });
 
-  it("does not let a cell that is back wait for the next attempt", async () => {
+  it("does not let a cell that is back wait for the next attempt", { tags: ["check"] }, async () => {
     const tenant = await post<Tenant>("/api/v1/tenants", { name: "t" });
     control.cell.fail = true;
     const { key } = await post<CreatedKey>(`/api/v1/tenants/${tenant.id}/keys`, {});
@@ -104,7 +104,7 @@ describe("publishing", () => {
     expect(text).not.toContain("sk-upstream");
   });
 
-  it("says pending while a cell does not confirm, and retries until it does", async () => {
+  it("says pending while a cell does not confirm, and retries until it does", { tags: ["check"] }, async () => {
     control.cell.fail = true;
     const beganMs = Date.now();
     const response = await control.request("POST", "/api/v1/models", { model_name: "m" });
@@ -122,7 +122,7 @@ describe("publishing", () => {
     expect(control.cell.items).toContainEqual(expect.objectContaining({ kind: "model", id: "m" }));
   });
 
-  it("publishes everything but the copy that cannot be built", async () => {
+  it("publishes everything but the copy that cannot be built", { tags: ["check"] }, async () => {
     const write = async (name: string): Promise<void> => {
       const response = await control.request("POST", "/api/v1/models", { model_name: name });
       expect(response.headers.get("x-gateway-sync")).toBe("pending");
@@ -141,7 +141,7 @@ describe("publishing", () => {
     expect(await control.publisher.publishDue(new Date(soon.getTime() + 60_000))).toBe(0);
   });
 
-  it("sends the cells their items although the store is down", async () => {
+  it("sends the cells their items although the store is down", { tags: ["check"] }, async () => {
     await control.stopStore();
     const response = await control.request("POST", "/api/v1/models", { model_name: "m" });
     expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({

@@ -150,7 +150,7 @@ it("resets the client when the inner connection breaks in the middle", async () 
   expect((await broken).code).toBe("ECONNRESET");
 });
 
-it("holds back a fast sender until a slow reader reads", async () => {
+it("holds back a fast sender until a slow reader reads", { tags: ["check"] }, async () => {
   const { connect } = await setUp();
   const { client, inner } = await connect();
   const size = 50_000_000;
@@ -167,7 +167,7 @@ it("holds back a fast sender until a slow reader reads", async () => {
   expect(drained).toBe(true);
 });
 
-it("resets a client at once while no runtime listens", async () => {
+it("resets a client at once while no runtime listens", { tags: ["check"] }, async () => {
   const front = await startFrontProxy("127.0.0.1", 0, () => []);
   cleanups.push(() => front.close());
   const client = net.connect(front.port, "127.0.0.1");
@@ -185,7 +185,7 @@ async function refusalOf(port: number): Promise<string | undefined | null> {
   return error === undefined ? null : error.code;
 }
 
-it("takes all that have connected before it drains", async () => {
+it("takes all that have connected before it drains", { tags: ["check"] }, async () => {
   const { front, server } = await setUp();
   server.on("connection", (socket) => socket.once("data", () => socket.end("answer")));
   const clients = Array.from({ length: 20 }, () => net.connect(front.port, "127.0.0.1"));
@@ -200,7 +200,7 @@ it("takes all that have connected before it drains", async () => {
   expect(broken).toEqual([]);
 });
 
-it("takes no new connection while it drains, and keeps the open ones", async () => {
+it("takes no new connection while it drains, and keeps the open ones", { tags: ["check"] }, async () => {
   const { connect, front } = await setUp();
   const { client, inner } = await connect();
   client.write("a request");
@@ -218,7 +218,7 @@ it("takes no new connection while it drains, and keeps the open ones", async () 
   await quiet;
 });
 
-it("has drained only when what a client that connected before sends has arrived", async () => {
+it("has drained only when what a client that connected before sends has arrived", { tags: ["check"] }, async () => {
   const { connect, front } = await setUp();
   const { client, inner } = await connect();
   const asked = collect(inner);
@@ -231,7 +231,9 @@ it("has drained only when what a client that connected before sends has arrived"
   await expect.poll(() => asked.text).toBe("a request");
 });
 
-it("sends each connection to the process with the fewest open, taking turns among equals", async () => {
+it("sends each connection to the process with the fewest open, taking turns among equals", {
+  tags: ["check"],
+}, async () => {
   const accepted = [0, 1, 2].map((): net.Socket[] => []);
   const targets = await Promise.all(
     accepted.map(async (sockets) => {

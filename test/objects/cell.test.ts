@@ -171,7 +171,7 @@ describe("Cell", () => {
     await isolate.end(again);
   });
 
-  it("has a waiting request judged again after a reset, and queues it at its age", async () => {
+  it("has a waiting request judged again after a reset, and queues it at its age", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     const item = { kind: "key" as const, id: "k1", rev: 6 };
     await isolate.stub.invalidate([item]);
@@ -191,7 +191,9 @@ describe("Cell", () => {
     await isolate.end(again);
   });
 
-  it("applies a newer cap to waiting requests, and no older one, also after a restart", async () => {
+  it("applies a newer cap to waiting requests, and no older one, also after a restart", {
+    tags: ["check"],
+  }, async () => {
     const isolate = await isolateOf(5);
     const { stub } = isolate;
     const cap = (rev: number, max_in_flight: number) => [
@@ -208,14 +210,18 @@ describe("Cell", () => {
     for (const request of [one, two]) await isolate.end(request);
   });
 
-  it("keeps a capacity set by an admin through a restart, and returns to the configured one", async () => {
+  it("keeps a capacity set by an admin through a restart, and returns to the configured one", {
+    tags: ["check"],
+  }, async () => {
     const { stub } = await isolateOf(3);
     await evictDurableObject(stub);
     expect(await stub.stats()).toMatchObject({ max_in_flight: 3 });
     expect(await stub.setCapacity(null)).toMatchObject({ max_in_flight: 256 });
   });
 
-  it("reports its end, then counts the running requests before it grants, even above the cap", async () => {
+  it("reports its end, then counts the running requests before it grants, even above the cap", {
+    tags: ["check"],
+  }, async () => {
     const isolate = await isolateOf(1);
     const running = [await isolate.begin()];
     await isolate.stub.setCapacity(2);
@@ -232,7 +238,7 @@ describe("Cell", () => {
     expect((await rowsOnDisk(isolate.cell)).map((row) => row["status_code"])).toEqual([200, 200, 200]);
   });
 
-  it("tells a member which of its running requests it does not know", async () => {
+  it("tells a member which of its running requests it does not know", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     const { session, answer } = await isolate.openAs({
       member: isolate.member,
@@ -252,7 +258,7 @@ describe("Cell", () => {
     session[Symbol.dispose]();
   });
 
-  it("shows which requests hold slots and which wait, now and over the last hour", async () => {
+  it("shows which requests hold slots and which wait, now and over the last hour", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     const { stub } = isolate;
     const [one, two] = [await isolate.begin(), await isolate.wait()];
@@ -270,7 +276,7 @@ describe("Cell", () => {
     await isolate.end(one);
   });
 
-  it("bounds the rows of unauthenticated refusals and counts them all", async () => {
+  it("bounds the rows of unauthenticated refusals and counts them all", { tags: ["check"] }, async () => {
     const { cell, stub } = await isolateOf(1);
     const refusal = () =>
       rowFor(id(), { tenant_id: "00000000-0000-0000-0000-000000000000", admission: "rejected", status_code: 401 });

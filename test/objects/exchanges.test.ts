@@ -148,7 +148,9 @@ describe("requests of one isolate", () => {
 });
 
 describe("a session that breaks", () => {
-  it("settles nobody: its requests keep slots and places, and end with one row each, over and over", async () => {
+  it("settles nobody: its requests keep slots and places, and end with one row each, over and over", {
+    tags: ["check"],
+  }, async () => {
     const isolate = await isolateOf(3);
     const running = await isolate.young(3);
     const [next, last] = [await isolate.wait(), await isolate.wait()];
@@ -175,7 +177,7 @@ describe("a session that breaks", () => {
     expect(Object.values(rows)).toEqual(Array(5).fill([200, 10]));
   });
 
-  it("as its requests end loses no row and doubles none", async () => {
+  it("as its requests end loses no row and doubles none", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(20);
     const running = await isolate.young(20);
     const ended = running.map(async (one) => await isolate.end(one));
@@ -233,7 +235,9 @@ describe("an isolate that is gone", () => {
     });
   });
 
-  it("holds its slots for the grace only: others get them, and it is counted again when it is back", async () => {
+  it("holds its slots for the grace only: others get them, and it is counted again when it is back", {
+    tags: ["check"],
+  }, async () => {
     const isolate = await isolateOf(2);
     const running = await isolate.young(2);
     const other = new ObjectIsolate(isolate.cell);
@@ -278,7 +282,9 @@ describe("an isolate that is gone", () => {
 });
 
 describe("a Cell that is reset", () => {
-  it("counts the running requests again, and writes one row each, even if just ended", async () => {
+  it("counts the running requests again, and writes one row each, even if just ended", {
+    tags: ["check"],
+  }, async () => {
     const isolate = await isolateOf(4);
     const [first, ...others] = await isolate.young(4);
     if (first === undefined) throw new Error("nothing was granted");
@@ -290,7 +296,7 @@ describe("a Cell that is reset", () => {
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
   });
 
-  it("counts them before it grants a slot to another isolate, again and again", async () => {
+  it("counts them before it grants a slot to another isolate, again and again", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(2);
     const running = await isolate.young(2);
     const other = new ObjectIsolate(isolate.cell);
@@ -307,7 +313,7 @@ describe("a Cell that is reset", () => {
     expect(await isolate.rowIds(ids.length)).toEqual(ids);
   });
 
-  it("answers admission requests that it lost, when they arrive again", async () => {
+  it("answers admission requests that it lost, when they arrive again", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(10);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
@@ -319,7 +325,7 @@ describe("a Cell that is reset", () => {
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
   });
 
-  it("has requests that waited judged again", async () => {
+  it("has requests that waited judged again", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     await isolate.young(1);
     const waiting = await isolate.wait();

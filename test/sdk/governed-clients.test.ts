@@ -100,7 +100,7 @@ describe.each(AT)("%s", (_, { client, dialect }) => {
     }).toEqual({ budget: "tenant_budget_exhausted", request: "request_blocked", answer: "response_blocked" });
   });
 
-  it("gets a stored answer", async () => {
+  it("gets a stored answer", { tags: ["check"] }, async () => {
     const minted = await mint({ cache_enabled: true });
     await client.ask(minted);
     const hit = await waitFor(
@@ -110,7 +110,7 @@ describe.each(AT)("%s", (_, { client, dialect }) => {
     expect(hit.text).toBe("hello world");
   });
 
-  it("gets the answer of a fallback", async () => {
+  it("gets the answer of a fallback", { tags: ["check"] }, async () => {
     const second = await mint();
     const fallback = { fallback_models: [second.model.model_name] };
     const minted = await fixture.gateway.mint("http://127.0.0.1:9", "plain", { api_dialect: dialect, ...fallback });

@@ -46,7 +46,7 @@ describe.each(["weighted", "hierarchical"] as const)("headroom (%s)", (algorithm
 });
 
 describe("shares in the long run, with headroom", () => {
-  it("weighted: are those of tokens by weight, whatever the sizes of requests", () => {
+  it("weighted: are those of tokens by weight, whatever the sizes of requests", { tags: ["check"] }, () => {
     const tenants = [
       planOf("short", { serviceMs: [50, 150], tokens: [1000, 4000], source: backlog(90) }),
       planOf("long", { serviceMs: [800, 1200], tokens: [50, 200], weight: 20, source: backlog(90) }),
@@ -58,7 +58,7 @@ describe("shares in the long run, with headroom", () => {
       expect(Math.abs(got(run, "tokens", id) / total - weight / 420)).toBeLessThanOrEqual(0.05 * (weight / 420));
   });
 
-  it("hierarchical: are the slot caps, also of a group with more tenants than slots", () => {
+  it("hierarchical: are the slot caps, also of a group with more tenants than slots", { tags: ["check"] }, () => {
     const crowd = Array.from({ length: 100 }, (_, at) => planOf(`c${at}`, { group: "crowd", source: backlog(4) }));
     const rival = planOf("rival", { group: "rival", groupWeight: 300, source: backlog(90) });
     const run = runOf({ algorithm: "hierarchical", slots: 60, headroom: 0.25, tenants: [rival, ...crowd] });

@@ -77,7 +77,7 @@ describe("the tags of a request", () => {
     });
   });
 
-  it("are asked for only after the key: a wrong key is 401", async () => {
+  it("are asked for only after the key: a wrong key is 401", { tags: ["check"] }, async () => {
     const minted = { secret: "sk_wrong", mark: "m", model: { model_name: "m" } };
     const response = await fixture.gateway.chat(minted, { headers: { "x-gateway-tags": "team" } });
     expect({ status: response.status }).toEqual({ status: 401 });
@@ -89,21 +89,25 @@ describe("the end user of a request", () => {
     ["chat", "/v1/chat/completions", { messages: [], user: "u-1", safety_identifier: "s-1" }, "u-1"],
     ["a response", "/v1/responses", { input: "x", safety_identifier: "s-1" }, "s-1"],
     ["a message", "/v1/messages", { messages: [], max_tokens: 1, metadata: { user_id: "m-1" } }, "m-1"],
-  ])("of %s is in its row", async (_, path, body, endUser) => {
+  ])("of %s is in its row", { tags: ["check"] }, async (_, path, body, endUser) => {
     const minted = await mintAt(fixture.gateway, upstream, speaking(path));
     const response = await post(minted, path, { model: minted.model.model_name, ...body });
     await response.text();
     expect(await rowOf(minted, response)).toMatchObject({ end_user: endUser, tags: "" });
   });
 
-  it.each(["user", "safety_identifier"])("of a form is in its row, as its field %s", async (field) => {
-    const minted = await mintAt(fixture.gateway, upstream, {});
-    const form = new FormData();
-    form.set("model", minted.model.model_name);
-    form.set("file", new File(["x"], "x.wav"));
-    form.set(field, "u-1");
-    const response = await post(minted, "/v1/audio/transcriptions", form, { "x-gateway-tags": "team=a" });
-    await response.text();
-    expect(await rowOf(minted, response)).toMatchObject({ end_user: "u-1", tags: "team=a" });
-  });
+  it.each(["user", "safety_identifier"])(
+    "of a form is in its row, as its field %s",
+    { tags: ["check"] },
+    async (field) => {
+      const minted = await mintAt(fixture.gateway, upstream, {});
+      const form = new FormData();
+      form.set("model", minted.model.model_name);
+      form.set("file", new File(["x"], "x.wav"));
+      form.set(field, "u-1");
+      const response = await post(minted, "/v1/audio/transcriptions", form, { "x-gateway-tags": "team=a" });
+      await response.text();
+      expect(await rowOf(minted, response)).toMatchObject({ end_user: "u-1", tags: "team=a" });
+    },
+  );
 });

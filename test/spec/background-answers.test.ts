@@ -77,7 +77,7 @@ it.each([
   expect({ first, cost, second: second.cost_usd }).toMatchObject({ first: tokens, cost: outputUsd, second: 0 });
 });
 
-it("an id that is tried and unknown is one of the requests of a minute", async () => {
+it("an id that is tried and unknown is one of the requests of a minute", { tags: ["check"] }, async () => {
   const caller = await scene();
   const quota = { tokens_per_minute: 0, requests_per_minute: 2 };
   await fixture.gateway.must("PUT", `/tenants/${caller.tenant.id}/quota`, quota);
@@ -93,7 +93,9 @@ it("an id that is tried and unknown is one of the requests of a minute", async (
   expect(outcomes).toEqual([unknown, unknown, refused]);
 });
 
-it("a stored answer is read and cancelled as often as its tenant has requests per minute", async () => {
+it("a stored answer is read and cancelled as often as its tenant has requests per minute", {
+  tags: ["check"],
+}, async () => {
   const caller = await scene();
   const created = await call(caller, "POST", "", {});
   const { id } = (await created.json()) as { readonly id: string };
@@ -118,7 +120,9 @@ it("a stored answer is read and cancelled as often as its tenant has requests pe
   expect(upstream.seen(caller.mark).map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
 });
 
-it("what a read of a background answer is charged counts for the end user who asked for it", async () => {
+it("what a read of a background answer is charged counts for the end user who asked for it", {
+  tags: ["check"],
+}, async () => {
   const caller = await scene();
   const setCap = async (end_user_budget_tokens: number) =>
     await fixture.gateway.must("PATCH", `/tenants/${caller.tenant.id}/budget`, { end_user_budget_tokens });

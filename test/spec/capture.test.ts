@@ -109,14 +109,16 @@ describe("a tenant whose capture is on", () => {
     ]);
   });
 
-  it("has the text of a stream", async () => {
+  it("has the text of a stream", { tags: ["check"] }, async () => {
     const of = await minted(inMs(MINUTE_MS));
     const { id, text } = await chat(of, { stream: true });
     expect((await captureOf(of, id)).answer).toEqual({ text, bytes: text.length, cut: false });
     expect(text).toContain("said");
   });
 
-  it("has neither what guardrails redact, nor credentials in texts, nor calls to the guard model", async () => {
+  it("has neither what guardrails redact, nor credentials in texts, nor calls to the guard model", {
+    tags: ["check"],
+  }, async () => {
     const of = await minted(inMs(MINUTE_MS), ["pii", "harm"]);
     const content = `write to ${MAIL} with sk-${"x".repeat(24)}`;
     const { request } = await captureOf(of, (await chat(of, { messages: [{ role: "user", content }] })).id);
@@ -139,7 +141,7 @@ describe("a tenant whose capture is on", () => {
     });
   });
 
-  it("has the first 64 KiB of a long body, and its size", async () => {
+  it("has the first 64 KiB of a long body, and its size", { tags: ["check"] }, async () => {
     const of = await minted(inMs(MINUTE_MS));
     const content = "é".repeat(LIMITS.capturedText);
     const { request } = await captureOf(of, (await chat(of, { messages: [{ role: "user", content }] })).id);
@@ -150,7 +152,7 @@ describe("a tenant whose capture is on", () => {
     }).toEqual({ cut: true, isLarger: true, text: true });
   });
 
-  it("has its newest 100 calls of the last day", async () => {
+  it("has its newest 100 calls of the last day", { tags: ["check"] }, async () => {
     const of = await minted(inMs(MINUTE_MS));
     const hash = storeKeys.captures(of.tenant.id);
     const field = (at: number, ageMs: number) => captureField(Date.now() - ageMs, `old-${at}`);
@@ -165,7 +167,9 @@ describe("a tenant whose capture is on", () => {
     expect({ count: names.length, oldest: names[0] }).toEqual({ count: LIMITS.tenantCaptures, oldest: "old-6" });
   });
 
-  it("has none to read while capture is off, although one came into the store afterwards", async () => {
+  it("has none to read while capture is off, although one came into the store afterwards", {
+    tags: ["check"],
+  }, async () => {
     const of = await minted(inMs(MINUTE_MS));
     const { id } = await chat(of);
     await captureOf(of, id);
@@ -188,7 +192,7 @@ describe("a tenant whose capture is on", () => {
   it.each([
     ["capture is set to null", "PATCH", { capture_until: null }],
     ["the tenant is deleted", "DELETE", undefined],
-  ])("loses all of it when %s", async (_, method, body) => {
+  ])("loses all of it when %s", { tags: ["check"] }, async (_, method, body) => {
     const of = await minted(inMs(MINUTE_MS));
     const { id } = await chat(of);
     await captureOf(of, id);
@@ -196,7 +200,7 @@ describe("a tenant whose capture is on", () => {
     expect({ status: (await read(id)).status, fields: await fieldsOf(of) }).toEqual({ status: 404, fields: [] });
   });
 
-  it("answers while the store is away, and counts what was not kept", async () => {
+  it("answers while the store is away, and counts what was not kept", { tags: ["check"] }, async () => {
     const of = await minted(inMs(MINUTE_MS));
     await captureOf(of, (await chat(of)).id);
     const before = await metricOf("dropped");
@@ -212,7 +216,7 @@ describe("a tenant whose capture is on", () => {
   });
 });
 
-it("a capture lasts at most a day", async () => {
+it("a capture lasts at most a day", { tags: ["check"] }, async () => {
   const of = await minted(null);
   const response = await bridged.gateway.admin("PATCH", `/tenants/${of.tenant.id}`, {
     capture_until: inMs(LIMITS.captureTime + MINUTE_MS),

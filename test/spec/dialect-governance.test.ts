@@ -113,52 +113,62 @@ it.each([CHAT, MESSAGES])("has its guardrails on %s, in and out", async (path) =
   expect(messages().seen(minted.mark).length + fixture.upstream.seen(minted.mark).length).toBe(1);
 });
 
-it.each([CHAT, MESSAGES])("is stored as the client of %s reads it, and costs nothing again", async (path) => {
-  const minted = await mint(path, "plain", { cache_enabled: true });
-  const stream = { stream: true };
-  const first = await send(minted, path, stream);
-  const text = await first.text();
-  await rowOf(minted, first);
-  const again = await waitFor(
-    async () => await send(minted, path, stream),
-    ({ headers }) => headers.get("x-gateway-cache") === "hit",
-  );
-  expect(await again.text()).toBe(text);
-  expect(await rowOf(minted, again)).toMatchObject({ cost_usd: 0, cache_status: "hit" });
-});
+it.each([CHAT, MESSAGES])(
+  "is stored as the client of %s reads it, and costs nothing again",
+  { tags: ["check"] },
+  async (path) => {
+    const minted = await mint(path, "plain", { cache_enabled: true });
+    const stream = { stream: true };
+    const first = await send(minted, path, stream);
+    const text = await first.text();
+    await rowOf(minted, first);
+    const again = await waitFor(
+      async () => await send(minted, path, stream),
+      ({ headers }) => headers.get("x-gateway-cache") === "hit",
+    );
+    expect(await again.text()).toBe(text);
+    expect(await rowOf(minted, again)).toMatchObject({ cost_usd: 0, cache_status: "hit" });
+  },
+);
 
-it.each([CHAT, MESSAGES])("on %s falls back to a model of the other API, and from it", async (path) => {
-  const there = { ...ACCESS, upstream_model: "plain", api_base: messages().url };
-  for (const [own, other] of [
-    [there, { api_base: fixture.upstream.at("down", "status=503") }],
-    [
-      { api_base: fixture.upstream.url, upstream_model: "plain" },
-      { ...there, upstream_model: "status=529" },
-    ],
-  ] as const) {
-    const second = await fixture.gateway.mint("", "plain", own);
-    const minted = await fixture.gateway.mint("", "plain", { ...other, fallback_models: [second.model.model_name] });
-    const answer = await send(minted, path);
-    const document = (await answer.json()) as { choices?: object; content?: object };
-    expect({
-      status: answer.status,
-      model: answer.headers.get("x-gateway-model"),
-      isChat: document.choices !== undefined,
-      isMessage: document.content !== undefined,
-    }).toEqual({
-      status: 200,
-      model: second.model.model_name,
-      isChat: path === CHAT,
-      isMessage: path === MESSAGES,
-    });
-    expect(await rowOf(minted, answer)).toMatchObject({
-      model: minted.model.model_name,
-      served_model: second.model.model_name,
-    });
-  }
-});
+it.each([CHAT, MESSAGES])(
+  "on %s falls back to a model of the other API, and from it",
+  { tags: ["check"] },
+  async (path) => {
+    const there = { ...ACCESS, upstream_model: "plain", api_base: messages().url };
+    for (const [own, other] of [
+      [there, { api_base: fixture.upstream.at("down", "status=503") }],
+      [
+        { api_base: fixture.upstream.url, upstream_model: "plain" },
+        { ...there, upstream_model: "status=529" },
+      ],
+    ] as const) {
+      const second = await fixture.gateway.mint("", "plain", own);
+      const minted = await fixture.gateway.mint("", "plain", { ...other, fallback_models: [second.model.model_name] });
+      const answer = await send(minted, path);
+      const document = (await answer.json()) as { choices?: object; content?: object };
+      expect({
+        status: answer.status,
+        model: answer.headers.get("x-gateway-model"),
+        isChat: document.choices !== undefined,
+        isMessage: document.content !== undefined,
+      }).toEqual({
+        status: 200,
+        model: second.model.model_name,
+        isChat: path === CHAT,
+        isMessage: path === MESSAGES,
+      });
+      expect(await rowOf(minted, answer)).toMatchObject({
+        model: minted.model.model_name,
+        served_model: second.model.model_name,
+      });
+    }
+  },
+);
 
-it("a client that leaves its stream pays what the upstream had reported, and ends its call", async () => {
+it("a client that leaves its stream pays what the upstream had reported, and ends its call", {
+  tags: ["check"],
+}, async () => {
   const minted = await mint(CHAT, "chunks=100000,pace=20");
   const leaving = new AbortController();
   const answer = await send(minted, CHAT, { stream: true }, leaving.signal);
@@ -172,7 +182,7 @@ it("a client that leaves its stream pays what the upstream had reported, and end
   );
 });
 
-it("ends within its stream when its key is revoked, in the client's form", async () => {
+it("ends within its stream when its key is revoked, in the client's form", { tags: ["check"] }, async () => {
   for (const path of [CHAT, MESSAGES]) {
     const minted = await mint(path, "chunks=100000,pace=20");
     const answer = await send(minted, path, { stream: true });
@@ -188,7 +198,7 @@ it("ends within its stream when its key is revoked, in the client's form", async
   }
 });
 
-it("a fallback that cannot serve the path is passed over", async () => {
+it("a fallback that cannot serve the path is passed over", { tags: ["check"] }, async () => {
   const embeds = await fixture.gateway.mint(fixture.upstream.url);
   const messagesModel = await mint(CHAT);
   const fallback_models = [messagesModel.model.model_name, embeds.model.model_name];

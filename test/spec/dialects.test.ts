@@ -138,7 +138,7 @@ describe("the OpenAI SDK at a model of Anthropic's API", () => {
     });
   });
 
-  it("sends images and named tools", async () => {
+  it("sends images and named tools", { tags: ["check"] }, async () => {
     const minted = await mintMessages();
     const url = `data:image/png;base64,${PIXEL}`;
     const content = [
@@ -159,7 +159,7 @@ describe("the OpenAI SDK at a model of Anthropic's API", () => {
     });
   });
 
-  it("raises its own errors, of the upstream and of what cannot be translated", async () => {
+  it("raises its own errors, of the upstream and of what cannot be translated", { tags: ["check"] }, async () => {
     const minted = await mintMessages("status=429,type=rate_limit_error");
     const create = (body: object) => openai(minted).chat.completions.create({ ...chat(minted), ...body });
     await expect(create({})).rejects.toBeInstanceOf(OpenAI.RateLimitError);
@@ -188,7 +188,7 @@ describe("the OpenAI SDK at a model of Anthropic's API", () => {
 });
 
 describe("the Anthropic SDK at a model of chat completions", () => {
-  it("gets a message, and the call is a chat completion", async () => {
+  it("gets a message, and the call is a chat completion", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { api_key: "upstream-key" });
     const answer = await anthropic(minted).messages.create({ ...message(minted), metadata: { user_id: "u-1" } });
     expect(answer).toMatchObject({
@@ -208,20 +208,24 @@ describe("the Anthropic SDK at a model of chat completions", () => {
     expect(await lastRow(minted)).toMatchObject({ input_tokens: 11, output_tokens: 22, end_user: "u-1" });
   });
 
-  it.each(["plain", "no-options", "bytes"])("streams from an upstream that is %s", async (behaviour) => {
-    const minted = await fixture.gateway.mint(fixture.upstream.url, behaviour);
-    const answer = await anthropic(minted).messages.stream(message(minted)).finalMessage();
-    expect({ content: answer.content, stop: answer.stop_reason }).toMatchObject({
-      content: [{ type: "text", text: "w0 w1 w2 w3 " }],
-      stop: "end_turn",
-    });
-    if (behaviour !== "no-options") {
-      expect(answer.usage).toMatchObject({ input_tokens: 11, output_tokens: 22 });
-      expect(await lastRow(minted)).toMatchObject({ input_tokens: 11, output_tokens: 22 });
-    }
-  });
+  it.each(["plain", "no-options", "bytes"])(
+    "streams from an upstream that is %s",
+    { tags: ["check"] },
+    async (behaviour) => {
+      const minted = await fixture.gateway.mint(fixture.upstream.url, behaviour);
+      const answer = await anthropic(minted).messages.stream(message(minted)).finalMessage();
+      expect({ content: answer.content, stop: answer.stop_reason }).toMatchObject({
+        content: [{ type: "text", text: "w0 w1 w2 w3 " }],
+        stop: "end_turn",
+      });
+      if (behaviour !== "no-options") {
+        expect(answer.usage).toMatchObject({ input_tokens: 11, output_tokens: 22 });
+        expect(await lastRow(minted)).toMatchObject({ input_tokens: 11, output_tokens: 22 });
+      }
+    },
+  );
 
-  it("limits a model that knows max_completion_tokens only", async () => {
+  it("limits a model that knows max_completion_tokens only", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "newer-limit");
     const answer = await anthropic(minted).messages.create(message(minted));
     const streamed = await anthropic(minted).messages.stream(message(minted)).finalMessage();
@@ -236,7 +240,7 @@ describe("the Anthropic SDK at a model of chat completions", () => {
     expect(await lastRow(minted)).toMatchObject({ status_code: 200, attempts: 1 });
   });
 
-  it("runs a loop of 20 turns with a tool, streamed and not", async () => {
+  it("runs a loop of 20 turns with a tool, streamed and not", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(toolModel().url, `turns=${TURNS}`);
     const client = anthropic(minted);
     const tools = [{ name: TOOL.name, input_schema: { type: "object" as const } }];
@@ -262,7 +266,7 @@ describe("the Anthropic SDK at a model of chat completions", () => {
   it.each([
     [true, { status_code: 200, error_code: "upstream_stream_error" }],
     [false, { status_code: 502, error_code: "upstream_failed" }],
-  ])("names arguments of a call that are not an object, streamed: %s", async (stream, outcome) => {
+  ])("names arguments of a call that are not an object, streamed: %s", { tags: ["check"] }, async (stream, outcome) => {
     const minted = await fixture.gateway.mint(toolModel().url, "text");
     const request = {
       ...message(minted),
@@ -276,7 +280,7 @@ describe("the Anthropic SDK at a model of chat completions", () => {
     expect(await lastRow(minted)).toMatchObject(outcome);
   });
 
-  it("raises its own errors, and counts tokens", async () => {
+  it("raises its own errors, and counts tokens", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "status=429");
     await expect(anthropic(minted).messages.create(message(minted))).rejects.toBeInstanceOf(Anthropic.RateLimitError);
     const refused = anthropic(minted).messages.create({

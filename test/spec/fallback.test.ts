@@ -180,7 +180,9 @@ describe("the first error stands", () => {
     await expectFirstError(found);
   });
 
-  it("when the budget is full by then, and only the request that filled it is charged", async () => {
+  it("when the budget is full by then, and only the request that filled it is charged", {
+    tags: ["check"],
+  }, async () => {
     const gate = await startGatedUpstream();
     try {
       const failing = Promise.withResolvers<SinkAnswer>();
@@ -249,7 +251,7 @@ it("a fallback that fails too is followed by its own fallback, and the last erro
   });
 });
 
-it("a stream that has begun stays with its model, also when it breaks", async () => {
+it("a stream that has begun stays with its model, also when it breaks", { tags: ["check"] }, async () => {
   const { minted } = await scene({ api_base: fixture.upstream.at("first", "cut,chunks=10,pace=50") });
   const response = await fixture.gateway.chat(minted, { stream: true });
   expect(dataOf(await response.text()).at(-1)).toContain("upstream_stream_error");
@@ -270,7 +272,7 @@ describe("a request that is too long for its model", () => {
   it.each([
     ["by OpenAI's code", TOO_LONG],
     ["in words", { message: "This model's maximum context length is 10 tokens.", type: "BadRequestError", code: 400 }],
-  ])("continues to the fallback when the model falls back on it (%s)", async (_, answer) => {
+  ])("continues to the fallback when the model falls back on it (%s)", { tags: ["check"] }, async (_, answer) => {
     const { minted, second } = await tooLong(["context_length"], answer);
     const response = await fixture.gateway.chat(minted);
     await response.text();
@@ -278,7 +280,7 @@ describe("a request that is too long for its model", () => {
     expect(await rowOf(minted, response)).toMatchObject({ served_model: second.model_name, cost_usd: SECOND_USD });
   });
 
-  it("keeps its 400, body and all, when the model falls back on failures only", async () => {
+  it("keeps its 400, body and all, when the model falls back on failures only", { tags: ["check"] }, async () => {
     const { minted } = await tooLong(["failure"]);
     const response = await fixture.gateway.chat(minted);
     expect({ ...seenOf(response), body: await response.json() }).toEqual({
@@ -302,7 +304,7 @@ describe("a request that is too long for its model", () => {
   });
 });
 
-it("`auto` continues to its next candidate", async () => {
+it("`auto` continues to its next candidate", { tags: ["check"] }, async () => {
   const { minted, second } = await scene({ fallback_on: [] });
   const ask = async (models: readonly string[]) => {
     await changeTenant(minted, { allowed_models: models });

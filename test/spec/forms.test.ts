@@ -193,7 +193,7 @@ describe("a form is refused", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("for more images than its budget has left, but for one request that reached it", async () => {
+  it("for more images than its budget has left, but for one request that reached it", { tags: ["check"] }, async () => {
     const minted = await mint();
     const path = `/tenants/${minted.tenant.id}/budget`;
     await fixture.gateway.must("PATCH", path, { budget_tokens: null, budget_cost_usd: 10, budget_period: "lifetime" });
@@ -218,7 +218,7 @@ describe("a form is refused", () => {
     });
   });
 
-  it("above the body cap, declared or not, and the client reads why", async () => {
+  it("above the body cap, declared or not, and the client reads why", { tags: ["check"] }, async () => {
     const minted = await mint();
     const encoded = new Request("http://x", {
       method: "POST",
@@ -239,7 +239,7 @@ describe("a form is refused", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("by no upstream when the client leaves while it uploads: the slot comes back", async () => {
+  it("by no upstream when the client leaves while it uploads: the slot comes back", { tags: ["check"] }, async () => {
     const minted = await mint();
     const client = new AbortController();
     const parts = formOf([

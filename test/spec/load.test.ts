@@ -126,7 +126,7 @@ describe("the capacity of a cell", () => {
 });
 
 describe("the headroom of a cell", () => {
-  it("serves a newcomer at once while one tenant has lent itself everything else", async () => {
+  it("serves a newcomer at once while one tenant has lent itself everything else", { tags: ["check"] }, async () => {
     const SLOTS = 40;
     const HEADROOM = 2;
     const WAITING = 7;

@@ -98,7 +98,7 @@ describe("a server of the older transport", () => {
     await client.close();
   });
 
-  it("has the operator's parameters, which a client does not change", async () => {
+  it("has the operator's parameters, which a client does not change", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await fixture.gateway.must("POST", "/mcp-servers", {
       name: minted.mark,
@@ -112,7 +112,9 @@ describe("a server of the older transport", () => {
     );
   });
 
-  it("may take messages at its own address, and write the type of its stream in any way", async () => {
+  it("may take messages at its own address, and write the type of its stream in any way", {
+    tags: ["check"],
+  }, async () => {
     const answer: SinkAnswer = {
       status: 200,
       headers: { "content-type": "Text/Event-Stream" },
@@ -138,7 +140,7 @@ describe("a server of the older transport", () => {
     });
   });
 
-  it("has its stream ended at an address that is as long as an attack", async () => {
+  it("has its stream ended at an address that is as long as an attack", { tags: ["check"] }, async () => {
     const minted = await mcp.mint("events");
     const response = await mcp.call(minted, `/${minted.mark}`, { method: "GET" });
     const seen = await mcp.seenOnce(minted.mark);
@@ -146,7 +148,9 @@ describe("a server of the older transport", () => {
     expect(await response.text().catch(() => "broken off")).toBe("broken off");
   });
 
-  it("has every address replaced that it names, and its stream ends at one that is not its own", async () => {
+  it("has every address replaced that it names, and its stream ends at one that is not its own", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mcp.mint("events");
     const response = await mcp.call(minted, `/${minted.mark}`, { method: "GET" });
     const seen = await mcp.seenOnce(minted.mark);

@@ -75,7 +75,7 @@ describe("the internal route of alerts", () => {
   const pull = async (authorization: string, body: string): Promise<Response> =>
     await fetch(`${fixture.gateway.proxyUrl}/internal/alerts`, { method: "POST", headers: { authorization }, body });
 
-  it("answers who has its token, and says what is wrong with a body", async () => {
+  it("answers who has its token, and says what is wrong with a body", { tags: ["check"] }, async () => {
     const token = `Bearer ${inject("internalToken")}`;
     const unknown = await pull("Bearer wrong", '{"ack":null}');
     expect({ status: unknown.status, body: await unknown.json() }).toMatchObject({
@@ -96,7 +96,7 @@ describe("the internal route of alerts", () => {
 });
 
 describe("the request log", () => {
-  it("filters and continues from its cursor without losing or doubling a row", async () => {
+  it("filters and continues from its cursor without losing or doubling a row", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     for (let count = 0; count < 7; count += 1)
       await (await fixture.gateway.chat(minted, { headers: { "x-session-id": `s${count % 2}` } })).text();

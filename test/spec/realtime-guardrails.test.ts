@@ -76,7 +76,7 @@ describe("guardrails", () => {
     client.socket.close();
   });
 
-  it("let nothing pass of an answer that is blocked, and charge nothing", async () => {
+  it("let nothing pass of an answer that is blocked, and charge nothing", { tags: ["check"] }, async () => {
     const minted = await mint();
     await policy(minted, { action: "block", output_scanners: BANS });
     const client = await open(minted);
@@ -95,7 +95,7 @@ describe("guardrails", () => {
     expect(rows).toMatchObject([{ status_code: 400, total_tokens: 30 }]);
   });
 
-  it("ask their guard model of no event that a limit of the minute refuses", async () => {
+  it("ask their guard model of no event that a limit of the minute refuses", { tags: ["check"] }, async () => {
     const minted = await mint();
     await policy(minted, {
       action: "block",
@@ -117,7 +117,7 @@ describe("guardrails", () => {
     client.socket.close();
   });
 
-  it("cancel and bill a response that runs on spoken words which they block", async () => {
+  it("cancel and bill a response that runs on spoken words which they block", { tags: ["check"] }, async () => {
     const minted = await mint("vad,hold,late,transcribes=a secretword");
     await policy(minted, { action: "block", input_scanners: BANS });
     const client = await open(minted);
@@ -142,7 +142,7 @@ describe("guardrails", () => {
     expect(rows).toMatchObject([{ status_code: 400, total_tokens: 30, cost_usd: expect.closeTo(0.12) }]);
   });
 
-  it("redact spoken words where they are shown", async () => {
+  it("redact spoken words where they are shown", { tags: ["check"] }, async () => {
     const minted = await mint("vad,transcribes=a secretword here");
     await policy(minted, { action: "redact", input_scanners: BANS });
     const client = await open(minted);
@@ -156,7 +156,9 @@ describe("guardrails", () => {
     client.socket.close();
   });
 
-  it("judge what a client retrieves by the policy of now, and only within its limits", async () => {
+  it("judge what a client retrieves by the policy of now, and only within its limits", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mint("text=all is well");
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { requests_per_minute: 2 });
     const client = await open(minted);
@@ -179,7 +181,9 @@ describe("guardrails", () => {
     client.socket.close();
   });
 
-  it("find a word that is split over items with an answer between them, and refuse another order", async () => {
+  it("find a word that is split over items with an answer between them, and refuse another order", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mint();
     await policy(minted, { action: "block", input_scanners: BANS });
     const client = await open(minted);
@@ -201,7 +205,7 @@ describe("guardrails", () => {
     client.socket.close();
   });
 
-  it("hold an answer until it is whole, and pass what they allow", async () => {
+  it("hold an answer until it is whole, and pass what they allow", { tags: ["check"] }, async () => {
     const minted = await mint("text=all is well");
     await policy(minted, { action: "block", output_scanners: BANS });
     const client = await open(minted);

@@ -129,7 +129,7 @@ describe("a session", () => {
     ]);
   });
 
-  it("owes what was seen of a response when its client leaves", async () => {
+  it("owes what was seen of a response when its client leaves", { tags: ["check"] }, async () => {
     const minted = await mint("hold,text=one two three four");
     const client = await open(minted);
     client.send({ type: "response.create" });
@@ -146,7 +146,7 @@ describe("a session", () => {
     );
   });
 
-  it("ends with the refusal of its caller when the key is disabled", async () => {
+  it("ends with the refusal of its caller when the key is disabled", { tags: ["check"] }, async () => {
     const minted = await mint("hold");
     const client = await open(minted);
     await client.got("session.created");
@@ -155,7 +155,7 @@ describe("a session", () => {
     expect(await rowsOf(minted, 1)).toEqual([{ ...SESSION, error: "api_key_disabled" }]);
   });
 
-  it("keeps its model, whose name at the upstream it gets", async () => {
+  it("keeps its model, whose name at the upstream it gets", { tags: ["check"] }, async () => {
     const minted = await mint();
     const client = await open(minted);
     client.send({ type: "session.update", event_id: "mine", session: { type: "realtime", model: "another" } });
@@ -168,7 +168,9 @@ describe("a session", () => {
     client.socket.close();
   });
 
-  it("refuses events with fields that steer, and with objects that the tenant was not given", async () => {
+  it("refuses events with fields that steer, and with objects that the tenant was not given", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mint();
     const client = await open(minted);
     const id = `pmpt_${minted.mark}`;
@@ -185,7 +187,7 @@ describe("a session", () => {
     client.socket.close();
   });
 
-  it("charges the transcription of what the client said", async () => {
+  it("charges the transcription of what the client said", { tags: ["check"] }, async () => {
     const minted = await mint("vad,transcribes");
     const client = await open(minted);
     client.send({ type: "input_audio_buffer.append", audio: "A".repeat(1_200) });
@@ -194,7 +196,7 @@ describe("a session", () => {
     expect(await rowsOf(minted, 3)).toEqual([{ ...RESPONSE, input: 5, output: 2 }, RESPONSE, SESSION]);
   });
 
-  it("charges a response once whose end its upstream reports twice", async () => {
+  it("charges a response once whose end its upstream reports twice", { tags: ["check"] }, async () => {
     const minted = await mint("twice");
     const client = await open(minted);
     client.send({ type: "response.create" });
@@ -203,7 +205,7 @@ describe("a session", () => {
     expect(await rowsOf(minted, 2)).toEqual([RESPONSE, SESSION]);
   });
 
-  it("is not told usage that cannot be true", async () => {
+  it("is not told usage that cannot be true", { tags: ["check"] }, async () => {
     const minted = await mint("usage=900000000/900000000");
     const client = await open(minted);
     client.send({ type: "response.create" });
@@ -215,7 +217,7 @@ describe("a session", () => {
 });
 
 describe("an upgrade", () => {
-  it("is refused with an ordinary answer by every step before it", async () => {
+  it("is refused with an ordinary answer by every step before it", { tags: ["check"] }, async () => {
     const minted = await mint();
     const got = {
       noKey: await refusalOf(minted, { headers: {} }),
@@ -240,13 +242,13 @@ describe("an upgrade", () => {
     expect(seenBy(minted)).toEqual([]);
   });
 
-  it("gets what the upstream refuses it with, and its row", async () => {
+  it("gets what the upstream refuses it with, and its row", { tags: ["check"] }, async () => {
     const minted = await mint("refuse=403");
     expect(await refusalOf(minted)).toEqual({ status: 403, code: "busy" });
     expect(await rowsOf(minted, 1)).toEqual([{ ...SESSION, status: 403 }]);
   });
 
-  it("goes to the next endpoint when one refuses it", async () => {
+  it("goes to the next endpoint when one refuses it", { tags: ["check"] }, async () => {
     const minted = await mint("plain", { endpoint_selection_mode: "failover" });
     for (const [name, api_base] of [
       ["first", upstream().refusing],
@@ -263,7 +265,7 @@ describe("an upgrade", () => {
     expect(rows[0]).toMatchObject({ status_code: 101, endpoint: "second" });
   });
 
-  it("waits for its slot, and is answered when it has it", async () => {
+  it("waits for its slot, and is answered when it has it", { tags: ["check"] }, async () => {
     const minted = await mint("plain", { max_in_flight: 1 });
     const first = await open(minted);
     const second = open(minted);
@@ -285,7 +287,9 @@ describe("budgets", () => {
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, budget);
   };
 
-  it("end the session before a response that they do not cover, with an error that names them", async () => {
+  it("end the session before a response that they do not cover, with an error that names them", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mint("usage=600/600");
     await capped(minted, 1_000);
     const client = await open(minted);
@@ -306,7 +310,7 @@ describe("budgets", () => {
     ]);
   });
 
-  it("end the session when the upstream answers unasked what they do not cover", async () => {
+  it("end the session when the upstream answers unasked what they do not cover", { tags: ["check"] }, async () => {
     const minted = await mint("vad,usage=600/600");
     await capped(minted, 1_000);
     const client = await open(minted);
@@ -318,7 +322,7 @@ describe("budgets", () => {
     expect(client.of("response.created")).toHaveLength(1);
   });
 
-  it("end the session at a transcription that they do not cover, which is charged", async () => {
+  it("end the session at a transcription that they do not cover, which is charged", { tags: ["check"] }, async () => {
     const minted = await mint("vad,transcribes");
     await capped(minted, 30);
     const client = await open(minted);
@@ -338,7 +342,7 @@ describe("budgets", () => {
     ]);
   });
 
-  it("of a minute refuse the one response, and not its session", async () => {
+  it("of a minute refuse the one response, and not its session", { tags: ["check"] }, async () => {
     const minted = await mint();
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { requests_per_minute: 2 });
     const client = await open(minted);
@@ -352,7 +356,9 @@ describe("budgets", () => {
     client.socket.close();
   });
 
-  it("are reserved by the output limit that the upstream has taken, and not by one that it refuses", async () => {
+  it("are reserved by the output limit that the upstream has taken, and not by one that it refuses", {
+    tags: ["check"],
+  }, async () => {
     const [refusing, taking] = [await mint("hold,refuses-settings"), await mint("hold")];
     for (const minted of [refusing, taking]) await capped(minted, 100);
     const settings = { type: "session.update", session: { type: "realtime", max_output_tokens: 1 } };
@@ -367,7 +373,7 @@ describe("budgets", () => {
     taken.socket.close();
   });
 
-  it("get back what was reserved for a response that the upstream refuses", async () => {
+  it("get back what was reserved for a response that the upstream refuses", { tags: ["check"] }, async () => {
     const minted = await mint("refuses-responses");
     await capped(minted, 1_000);
     const client = await open(minted);

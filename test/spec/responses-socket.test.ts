@@ -145,7 +145,9 @@ describe("a connection", () => {
     next.socket.close();
   });
 
-  it("answers lanes at the same time, and what is asked for in one of them in its order", async () => {
+  it("answers lanes at the same time, and what is asked for in one of them in its order", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mintChat("pace=100");
     const client = await open(minted);
     for (const [lane, input] of [
@@ -168,7 +170,7 @@ describe("a connection", () => {
     client.socket.close();
   });
 
-  it("continues after a request that is refused", async () => {
+  it("continues after a request that is refused", { tags: ["check"] }, async () => {
     const minted = await mintChat();
     const client = await open(minted);
     client.socket.send("no event");
@@ -194,7 +196,7 @@ describe("a connection", () => {
     client.socket.close();
   });
 
-  it("has its requests and its answers examined as those of the route are", async () => {
+  it("has its requests and its answers examined as those of the route are", { tags: ["check"] }, async () => {
     const minted = await mintChat();
     const policy = { action: "block", ban_keywords: ["secretword", "w3"], input_scanners: ["ban_keywords"] };
     const examine = async (more = {}) =>
@@ -218,7 +220,7 @@ describe("a connection", () => {
     client.socket.close();
   });
 
-  it("ends what runs when its client leaves, which owes what was seen", async () => {
+  it("ends what runs when its client leaves, which owes what was seen", { tags: ["check"] }, async () => {
     const minted = await mintChat("stall");
     const client = await open(minted);
     client.send(ask(minted, "long"));
@@ -236,7 +238,7 @@ describe("a connection", () => {
     );
   });
 
-  it("ends with the refusal of its caller when the key is disabled", async () => {
+  it("ends with the refusal of its caller when the key is disabled", { tags: ["check"] }, async () => {
     const minted = await mintChat("stall");
     const client = await open(minted);
     client.send(ask(minted, "long"));
@@ -249,7 +251,7 @@ describe("a connection", () => {
   });
 });
 
-it("a refused upgrade, also for its query, gets an ordinary answer; a GET gets 404", async () => {
+it("a refused upgrade, also for its query, gets an ordinary answer; a GET gets 404", { tags: ["check"] }, async () => {
   const minted = await mintChat();
   const refused = await open(minted, { headers: {} }).catch((error: unknown) => error);
   const headers = { authorization: `Bearer ${minted.secret}` };
@@ -263,7 +265,9 @@ it("a refused upgrade, also for its query, gets an ordinary answer; a GET gets 4
   }).toEqual({ status: 401, code: "missing_api_key", plain: 404, queried: "400 validation_failed" });
 });
 
-it("headers of the connection alone, and a key of one request, do not reach the upstream", async () => {
+it("headers of the connection alone, and a key of one request, do not reach the upstream", {
+  tags: ["check"],
+}, async () => {
   const minted = await mintChat();
   const own = { authorization: `Bearer ${minted.secret}`, origin: "https://page.example", "idempotency-key": "once" };
   const client = await open(minted, { headers: own });
@@ -322,7 +326,7 @@ describe("the answer of an upstream", () => {
     ["long document", { type: "error", status: 502, error: { code: "upstream_failed" } }],
     ["long refusal", { type: "error", status: 502, error: { code: "upstream_failed" } }],
     ["many-line event", { type: "error", status: 502, error: { code: "upstream_failed" } }],
-  ])("that is a %s is one event, or refused", async (name, told) => {
+  ])("that is a %s is one event, or refused", { tags: ["check"] }, async (name, told) => {
     const minted = await mintFor(name);
     const client = await open(minted);
     client.send(ask(minted, "hello", { stream_id: "lane" }));
@@ -337,11 +341,11 @@ describe("the answer of an upstream", () => {
     client.socket.close();
   });
 
-  it("that is an event without an end counts for its tenant, on all its connections", async () => {
+  it("that is an event without an end counts for its tenant, on all its connections", { tags: ["check"] }, async () => {
     const minted = await mintFor("event that gets no end");
-    const clients = [await open(minted), await open(minted)];
+    // two of them are in one of two Worker processes: together they pass what a tenant may hold, none does alone
+    const clients = [await open(minted), await open(minted), await open(minted)];
     for (const client of clients) client.send(ask(minted, "hello"));
-    // together they pass what a tenant may hold, neither does alone
     await waitFor(
       () => clients.flatMap(codes),
       (found) => found.includes("429 realtime_backlog"),

@@ -209,7 +209,7 @@ describe("an MCP stream", () => {
     untouched.leave();
   });
 
-  it("ends at the time at which its key expires", async () => {
+  it("ends at the time at which its key expires", { tags: ["check"] }, async () => {
     const minted = await mcp.mint("events");
     const stream = await listening(minted, `/${minted.mark}`, "data: 1\n\n");
     const endMs = Date.now() + 3_000;
@@ -218,7 +218,7 @@ describe("an MCP stream", () => {
     expect(Date.now()).toBeGreaterThanOrEqual(endMs);
   });
 
-  it("that has no answer yet gets the refusal", async () => {
+  it("that has no answer yet gets the refusal", { tags: ["check"] }, async () => {
     const minted = await mcp.mint("silent");
     const called = mcp.call(minted, `/${minted.mark}`);
     await mcp.seenOnce(minted.mark);

@@ -87,7 +87,7 @@ describe("a traced request", () => {
     });
   });
 
-  it("that failed shows where, once per attempt; a refused one too", async () => {
+  it("that failed shows where, once per attempt; a refused one too", { tags: ["check"] }, async () => {
     const { gateway } = fixture;
     const minted = await gateway.mint(fixture.upstream.url, "status=503", { max_retries: 1, retry_backoff_ms: 1 });
     await gateway.must("PUT", `/tenants/${minted.tenant.id}/tracing`, { tracing_enabled: true });
@@ -106,7 +106,7 @@ describe("a traced request", () => {
 });
 
 describe("a request that is not traced", () => {
-  it("leaves no span", async () => {
+  it("leaves no span", { tags: ["check"] }, async () => {
     const { gateway } = fixture;
     const minted = await gateway.mint(fixture.upstream.url);
     const id = await send(minted);

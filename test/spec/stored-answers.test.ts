@@ -150,7 +150,7 @@ describe("an answer that an upstream keeps", () => {
     });
   });
 
-  it("made in the background is charged once, however many reads of it come at once", async () => {
+  it("made in the background is charged once, however many reads of it come at once", { tags: ["check"] }, async () => {
     const { own } = await scene();
     const { id } = await created(own, { background: true, max_output_tokens: 1 });
     const outputs = await Promise.all(
@@ -169,13 +169,15 @@ describe("an answer that an upstream keeps", () => {
     ["background", { background: "true" }],
     ["store", { store: "false" }],
     ["stream", { stream: 1 }],
-  ])("depends on %s, which is true or false, never as in %j", async (param, body) => {
+  ])("depends on %s, which is true or false, never as in %j", { tags: ["check"] }, async (param, body) => {
     const { own } = await scene();
     expect(await outcome(await ask(own, body))).toEqual({ status: 400, code: "validation_failed", param });
     expect(upstream.seen(own.mark)).toEqual([]);
   });
 
-  it("is unknown to another tenant also by the ids of its items, with or without content", async () => {
+  it("is unknown to another tenant also by the ids of its items, with or without content", {
+    tags: ["check"],
+  }, async () => {
     const { own, other } = await scene();
     const { output } = await created(own);
     const item = `"id":"${output[0]?.id}"`;
@@ -197,7 +199,7 @@ describe("an answer that an upstream keeps", () => {
     }
   });
 
-  it("made in the background is charged its estimate when its stream is left", async () => {
+  it("made in the background is charged its estimate when its stream is left", { tags: ["check"] }, async () => {
     const { own } = await scene();
     const response = await ask(own, { stream: true, background: true, instructions: "hang", max_output_tokens: 900 });
     const reader = response.body?.getReader();
@@ -207,7 +209,7 @@ describe("an answer that an upstream keeps", () => {
     expect({ status: row.status_code, output: row.output_tokens }).toEqual({ status: 499, output: 900 });
   });
 
-  it("belongs to its tenant when it was streamed, with its items and containers", async () => {
+  it("belongs to its tenant when it was streamed, with its items and containers", { tags: ["check"] }, async () => {
     const { own, other } = await scene();
     const events = dataOf(await (await ask(own, { stream: true })).text()).map((text) => JSON.parse(text) as Fields);
     const { id, output } = (events.at(-1) as { readonly response: Answered }).response;
@@ -249,13 +251,13 @@ describe("an object that the gateway has given to nobody", () => {
     ["input", { input: { id: ID } }],
     ["container", { tools: [{ type: "code_interpreter", container: ID }] }],
     ["file_ids", { tools: [{ type: "code_interpreter", container: { type: "auto", file_ids: [ID] } }] }],
-  ])("is refused as %s of %j, before its upstream is called", async (param, body) => {
+  ])("is refused as %s of %j, before its upstream is called", { tags: ["check"] }, async (param, body) => {
     const { own } = await scene();
     expect(await outcome(await ask(own, body))).toEqual(notFound(param));
     expect(upstream.seen(own.mark)).toEqual([]);
   });
 
-  it.each(["input", "Input"])("is refused beside another input, also as %s", async (name) => {
+  it.each(["input", "Input"])("is refused beside another input, also as %s", { tags: ["check"] }, async (name) => {
     const { own } = await scene();
     const body = `{"model":"${own.model.model_name}","${name}":[{"id":"${ID}"}],"input":"x"}`;
     expect(await outcome(await call(own, "/responses", body))).toEqual({
@@ -265,7 +267,7 @@ describe("an object that the gateway has given to nobody", () => {
     });
   });
 
-  it.each(["file_id", "images[][file_id]"])("is refused as field %s of a form", async (name) => {
+  it.each(["file_id", "images[][file_id]"])("is refused as field %s of a form", { tags: ["check"] }, async (name) => {
     const { own } = await scene();
     const form = new FormData();
     form.set("model", own.model.model_name);
@@ -296,29 +298,35 @@ describe("an object that the gateway has given to nobody", () => {
     ["a sound of a chat", "/chat/completions", { messages: [{ role: "assistant", audio: { id: ID } }] }],
     ["the container of a message", "/messages", { messages: [], container: ID }],
     ["a file of a message", "/messages", { messages: [{ role: "user", content: [{ source: { file_id: ID } }] }] }],
-  ])("is refused as %s", async (_, path, body) => {
+  ])("is refused as %s", { tags: ["check"] }, async (_, path, body) => {
     const { own } = await scene();
     expect(await outcome(await call(own, path, body))).toMatchObject({ status: 404, code: "object_not_found" });
     expect(upstream.seen(own.mark)).toEqual([]);
   });
 
-  it("is not known because an answer repeats what its client, or the client's tool server, wrote", async () => {
+  it("is not known because an answer repeats what its client, or the client's tool server, wrote", {
+    tags: ["check"],
+  }, async () => {
     const { own } = await scene();
     await created(own, { metadata: { id: ID, container_id: ID }, tools: [{ type: "function", id: ID }] });
     expect(await outcome(await ask(own, { previous_response_id: ID }))).toEqual(notFound("previous_response_id"));
   });
 
-  it.each([/^/, /^resp_/])("is not taken by a client that chooses it without %s as its answer's id", async (cut) => {
-    const { own, other } = await scene();
-    const { id } = await created(own);
-    expect(await outcome(await ask(other, { request_id: id.replace(cut, "") }))).toEqual(notFound("request_id"));
-    expect(upstream.seen(own.mark)).toHaveLength(1);
-    for (const caller of [own, other]) expect((await created(caller, { request_id: "mine" })).id).toBe("mine");
-    for (const caller of [own, other])
-      expect(await outcome(await call(caller, "/responses/mine", null, "GET"))).toEqual(notFound(null));
-  });
+  it.each([/^/, /^resp_/])(
+    "is not taken by a client that chooses it without %s as its answer's id",
+    { tags: ["check"] },
+    async (cut) => {
+      const { own, other } = await scene();
+      const { id } = await created(own);
+      expect(await outcome(await ask(other, { request_id: id.replace(cut, "") }))).toEqual(notFound("request_id"));
+      expect(upstream.seen(own.mark)).toHaveLength(1);
+      for (const caller of [own, other]) expect((await created(caller, { request_id: "mine" })).id).toBe("mine");
+      for (const caller of [own, other])
+        expect(await outcome(await call(caller, "/responses/mine", null, "GET"))).toEqual(notFound(null));
+    },
+  );
 
-  it("is not looked for in data of the client, or in items that are complete", async () => {
+  it("is not looked for in data of the client, or in items that are complete", { tags: ["check"] }, async () => {
     const { own } = await scene();
     const schema = { type: "object", properties: { file_id: { type: "string" } }, example: { file_id: ID } };
     const body = {
@@ -337,7 +345,7 @@ describe("an object that the gateway has given to nobody", () => {
     expect(await outcome(await ask(own, body))).toEqual(DONE);
   });
 
-  it("cannot be read, and its routes stay unknown by other methods", async () => {
+  it("cannot be read, and its routes stay unknown by other methods", { tags: ["check"] }, async () => {
     const { own } = await scene();
     const outcomes = await Promise.all([
       call(own, `/responses/${ID}`, null, "GET").then(outcome),
@@ -351,7 +359,9 @@ describe("an object that the gateway has given to nobody", () => {
 });
 
 describe("a request that names a stored answer", () => {
-  it("goes to the endpoint that made it, also when another one comes first, and to no other", async () => {
+  it("goes to the endpoint that made it, also when another one comes first, and to no other", {
+    tags: ["check"],
+  }, async () => {
     const { own } = await scene();
     const ids: Record<string, string> = {};
     for (const [name, priority] of Object.entries({ a: 1, b: 2 })) {
@@ -378,7 +388,7 @@ describe("a request that names a stored answer", () => {
     });
   });
 
-  it("may be for another model of the same server", async () => {
+  it("may be for another model of the same server", { tags: ["check"] }, async () => {
     const { own } = await scene();
     const { id } = await created(own);
     const sibling = await fixture.gateway.mint(upstream.baseOf(own.mark));
@@ -390,7 +400,7 @@ describe("a request that names a stored answer", () => {
     });
   });
 
-  it("shows no text of a background answer that the tenant's policy keeps back", async () => {
+  it("shows no text of a background answer that the tenant's policy keeps back", { tags: ["check"] }, async () => {
     const { own } = await scene();
     const { id } = await created(own, { background: true });
     const policy = { output_scanners: ["ban_keywords"], ban_keywords: ["4711"] };

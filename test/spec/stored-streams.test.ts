@@ -85,7 +85,7 @@ describe("the stream of a stored answer", () => {
     expect(tokens).toEqual([OUTPUT_TOKENS - 1, 0, 0, 0]);
   });
 
-  it("belongs to its tenant, and needs a place that is a number", async () => {
+  it("belongs to its tenant, and needs a place that is a number", { tags: ["check"] }, async () => {
     const { minted, id } = await begun();
     const tenant = await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `other-${randomUUID()}` });
     const other = await fixture.gateway.must<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, {});
@@ -108,7 +108,9 @@ describe("the stream of a stored answer", () => {
     expect(upstream.seen(id)).toEqual([]);
   });
 
-  it("ends with an error of its API when its key is disabled, or its connection breaks", async () => {
+  it("ends with an error of its API when its key is disabled, or its connection breaks", {
+    tags: ["check"],
+  }, async () => {
     const endOf = async (end: (minted: Minted, id: string) => unknown) => {
       const { minted, id } = await begun();
       const response = await read(minted, id, "?stream=true");
@@ -132,7 +134,7 @@ describe("the stream of a stored answer", () => {
 
 describe("a policy for answers", () => {
   const SPLIT = "blue falcon";
-  it("redacts a text that began before the event that its reader starts after", async () => {
+  it("redacts a text that began before the event that its reader starts after", { tags: ["check"] }, async () => {
     const { minted, id } = await begun();
     upstream.make(id);
     await guard(minted, { action: "redact", output_scanners: ["ban_keywords"], ban_keywords: [SPLIT] });
@@ -149,7 +151,7 @@ describe("a policy for answers", () => {
     expect(await rowOf(minted, response)).toMatchObject({ output_tokens: OUTPUT_TOKENS - 1 });
   });
 
-  it("blocks it, and passes on what it lets pass from the event on", async () => {
+  it("blocks it, and passes on what it lets pass from the event on", { tags: ["check"] }, async () => {
     const { minted, id } = await begun();
     upstream.make(id);
     await guard(minted, { output_scanners: ["ban_keywords"], ban_keywords: [SPLIT] });

@@ -97,7 +97,7 @@ describe("an input guardrail", () => {
 });
 
 describe("an output guardrail", () => {
-  it.each([false, true])("sees what the model says, with stream %s", async (stream) => {
+  it.each([false, true])("sees what the model says, with stream %s", { tags: ["check"] }, async (stream) => {
     const minted = await mint();
     await guard(minted, { output_scanners: ["ban_keywords"], ban_keywords: [stream ? "w1" : "hello"] });
     const response = await post(minted, { input: "hi", stream });
@@ -106,7 +106,9 @@ describe("an output guardrail", () => {
 });
 
 describe("a model whose upstream fails", () => {
-  it("is followed by one that is translated, and by none that cannot carry the request", async () => {
+  it("is followed by one that is translated, and by none that cannot carry the request", {
+    tags: ["check"],
+  }, async () => {
     const translated = await mint();
     const native = await fixture.gateway.mint("http://127.0.0.1:9");
     await fixture.gateway.must<Model>("PATCH", `/models/${native.model.id}`, {
@@ -123,7 +125,7 @@ describe("a model whose upstream fails", () => {
     expect(fixture.upstream.seen(translated.mark)).toHaveLength(1);
   });
 
-  it("is followed by one that has the API itself", async () => {
+  it("is followed by one that has the API itself", { tags: ["check"] }, async () => {
     const translated = await fixture.gateway.mint("http://127.0.0.1:9", "plain", TRANSLATED);
     const native = await fixture.gateway.mint(store.baseOf(translated.mark));
     await fixture.gateway.must<Model>("PATCH", `/models/${translated.model.id}`, {
@@ -137,7 +139,7 @@ describe("a model whose upstream fails", () => {
   });
 });
 
-it("carries a heavy body, and answers a stream that is cached from the cache", async () => {
+it("carries a heavy body, and answers a stream that is cached from the cache", { tags: ["check"] }, async () => {
   const minted = await mint("plain", { cache_enabled: true });
   const ask = async () => {
     const response = await post(minted, { input: `${minted.mark} ${"x".repeat(3_000_000)}`, stream: true });
@@ -151,7 +153,7 @@ it("carries a heavy body, and answers a stream that is cached from the cache", a
   expect(fixture.upstream.seen(minted.mark)).toHaveLength(1);
 });
 
-it("ends a stream whose key is disabled meanwhile with an error of its API", async () => {
+it("ends a stream whose key is disabled meanwhile with an error of its API", { tags: ["check"] }, async () => {
   const minted = await mint("chunks=2000,pace=20");
   const response = await post(minted, { input: minted.mark, stream: true });
   const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader();

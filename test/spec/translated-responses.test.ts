@@ -131,14 +131,14 @@ describe("OpenAI's SDK at a model of chat completions", () => {
     });
   });
 
-  it("runs a loop of 20 turns with a function, streamed and not", async () => {
+  it("runs a loop of 20 turns with a function, streamed and not", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(toolModel().url, `turns=${String(TURNS)}`, TRANSLATED);
     const { called, text } = await looped(clientOf(minted), minted, [WEATHER], "How warm is it?");
     expect({ turns: called.length, arguments: new Set(called) }).toEqual({ turns: TURNS, arguments: new Set(["{}"]) });
     expect(text).toBe(`read ${JSON.stringify(called.map(() => "7 degrees"))}`);
   });
 
-  it("runs functions and tools that get a text in one turn", async () => {
+  it("runs functions and tools that get a text in one turn", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(toolModel().url, "plain", TRANSLATED);
     const patch = '*** Begin Patch\n+ "x"';
     const calls = { weather: { city: "Oslo" }, apply_patch: { input: patch } };
@@ -162,7 +162,7 @@ describe("OpenAI's SDK at a model of chat completions", () => {
     ]);
   });
 
-  it("raises its own errors, of the upstream and of what needs a store", async () => {
+  it("raises its own errors, of the upstream and of what needs a store", { tags: ["check"] }, async () => {
     const minted = await mintChat("status=429");
     const { responses } = clientOf(minted);
     await expect(responses.create(asked(minted))).rejects.toBeInstanceOf(OpenAI.RateLimitError);
@@ -203,7 +203,9 @@ describe("OpenAI's SDK at a model of chat completions", () => {
 });
 
 describe("an agent for code at a model of chat completions", () => {
-  it("is answered as it asks: grammars, searches that the model has not, hints and sealed reasoning", async () => {
+  it("is answered as it asks: grammars, searches that the model has not, hints and sealed reasoning", {
+    tags: ["check"],
+  }, async () => {
     const minted = await fixture.gateway.mint(toolModel().url, "plain", TRANSLATED);
     const calls = { apply_patch: { input: "*** Begin Patch" } };
     const response = await post(minted, {
@@ -260,7 +262,9 @@ describe("an agent for code at a model of chat completions", () => {
 });
 
 describe("OpenAI's SDK at a model of Anthropic's API", () => {
-  it("gets responses with the model's thoughts, and runs a loop of tools, streamed and not", async () => {
+  it("gets responses with the model's thoughts, and runs a loop of tools, streamed and not", {
+    tags: ["check"],
+  }, async () => {
     const thinking = await fixture.gateway.mint(messages().url, "thinks", ANTHROPIC);
     const whole = await clientOf(thinking).responses.stream(asked(thinking)).finalResponse();
     expect({ text: whole.output_text, items: whole.output.map(({ type }) => type) }).toEqual({
@@ -276,7 +280,9 @@ describe("OpenAI's SDK at a model of Anthropic's API", () => {
     });
   });
 
-  it("is refused in the words of its own API, and never takes half an answer for a whole one", async () => {
+  it("is refused in the words of its own API, and never takes half an answer for a whole one", {
+    tags: ["check"],
+  }, async () => {
     const minted = await fixture.gateway.mint(messages().url, "plain", ANTHROPIC);
     const format = { type: "json_object" as const };
     await expect(clientOf(minted).responses.create({ ...asked(minted), text: { format } })).rejects.toMatchObject({

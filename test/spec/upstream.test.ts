@@ -89,7 +89,7 @@ describe("an upstream that refuses the usage option", () => {
     expect(seen).toEqual([true, false, false]);
   });
 
-  it("is not asked again when its answer names another reason", async () => {
+  it("is not asked again when its answer names another reason", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "status=400");
     const response = await fixture.gateway.chat(minted, { stream: true });
     expect({ status: response.status, body: await response.json() }).toEqual({
@@ -104,7 +104,7 @@ describe("an upstream that does not answer", () => {
   it.each([
     ["reset", 502, "upstream_failed", "upstream request failed"],
     ["hang", 504, "upstream_timeout", "upstream request timed out"],
-  ])("%s is %i", async (behaviour, status, code, message) => {
+  ])("%s is %i", { tags: ["check"] }, async (behaviour, status, code, message) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, behaviour, {
       request_timeout_secs: behaviour === "hang" ? 1 : 60,
     });
@@ -121,7 +121,7 @@ describe("an upstream that does not answer", () => {
     });
   });
 
-  it("at an address where no server listens is 502", async () => {
+  it("at an address where no server listens is 502", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint("http://127.0.0.1:9/v1");
     expect((await fixture.gateway.chat(minted)).status).toBe(502);
   });

@@ -84,13 +84,15 @@ it("raises it after the time that the operator has set, also soon after a start"
 it.each([
   ["", "the provisioner is not running"],
   ["?outcome=idle", "the job scheduler settings are incomplete"],
-])("says why no tick succeeds after %j", async (query, reason) => {
+])("says why no tick succeeds after %j", { tags: ["check"] }, async (query, reason) => {
   const watch = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await watchFor(watch, 11, async () => await (query === "" ? undefined : tick(query)));
   expect(await raised()).toContainEqual(["slurm_reconcile_held", `no successful reconcile for 10 min: ${reason}`]);
 });
 
-it("asks nobody while the provisioner is disabled, and starts over when it is enabled", async () => {
+it("asks nobody while the provisioner is disabled, and starts over when it is enabled", {
+  tags: ["check"],
+}, async () => {
   const watch = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await watchFor(watch, 9);
   await enable(false);
@@ -105,7 +107,7 @@ it("asks nobody while the provisioner is disabled, and starts over when it is en
   expect((await control.connection.db.select().from(provisionerState))[0]).toMatchObject({ held_since: null });
 });
 
-it("waits for a first tick after a restart, and recovers an alert raised before it", async () => {
+it("waits for a first tick after a restart, and recovers an alert raised before it", { tags: ["check"] }, async () => {
   const before = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await tick("?outcome=ok");
   await before.run();

@@ -1,4 +1,8 @@
-/** The memory that the translation of a stream keeps for a chunk (docs/rules/dialects.md#streams). */
+/**
+ * The memory that the translation of a stream keeps for a chunk (docs/rules/dialects.md#streams).
+ *
+ * @module-tag check
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";

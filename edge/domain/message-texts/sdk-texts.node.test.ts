@@ -2,6 +2,8 @@
  * What the official SDKs put together from an event stream is what guardrails examine, in whatever order its events come
  * (docs/rules/guardrails.md#split-texts). The SDKs themselves read each drawn stream: what their object contains and the
  * policy bans is found by `block`, and not in what `redact` sends, unless the stream counts as one that cannot be read.
+ *
+ * @module-tag check
  */
 import Anthropic from "@anthropic-ai/sdk";
 import fc from "fast-check";

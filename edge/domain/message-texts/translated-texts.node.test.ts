@@ -1,6 +1,8 @@
 /**
  * A text that the target of a translation would examine is examined where the client put it: passed-on and translated members
  * follow the rule of the target API.
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";

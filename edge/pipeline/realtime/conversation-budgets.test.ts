@@ -128,7 +128,9 @@ describe("what is reserved counts the whole conversation", () => {
     expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
   });
 
-  it("also an item that a detected turn has not read which is taken for the response asked for", async () => {
+  it("also an item that a detected turn has not read which is taken for the response asked for", {
+    tags: ["check"],
+  }, async () => {
     const { client, upstream } = await openSession(world);
     client.says({ type: "input_audio_buffer.append", audio: "AAAA" }, item(5_000));
     client.says({ type: "response.create", response: LIMIT });
@@ -146,24 +148,28 @@ describe("what is reserved counts the whole conversation", () => {
     ["a client", (opened: Opened) => opened.client.says(settings(SILENT))],
     ["an upstream", (opened: Opened) => opened.upstream.says({ type: "session.updated", session: SILENT })],
     ["an older client", (opened: Opened) => opened.client.says(settings({ turn_detection: { type: "other" } }))],
-  ])("also an item that a turn begun in silence has not read, as %s has set it", async (_, set) => {
-    const opened = await openSession(world);
-    const { client, upstream } = opened;
-    set(opened);
-    upstream.says({ type: "rate_limits.updated" });
-    await client.got("rate_limits.updated");
-    await respond(opened);
-    client.says(item(5_000), { type: "response.create", response: LIMIT });
-    await upstream.got("response.create", 2);
-    upstream.says(...whole("turn"));
-    await client.got("response.done", 2);
-    const nth = asked.length;
-    client.says({ type: "response.create", response: LIMIT });
-    await upstream.got("response.create", 3);
-    expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
-  });
+  ])(
+    "also an item that a turn begun in silence has not read, as %s has set it",
+    { tags: ["check"] },
+    async (_, set) => {
+      const opened = await openSession(world);
+      const { client, upstream } = opened;
+      set(opened);
+      upstream.says({ type: "rate_limits.updated" });
+      await client.got("rate_limits.updated");
+      await respond(opened);
+      client.says(item(5_000), { type: "response.create", response: LIMIT });
+      await upstream.got("response.create", 2);
+      upstream.says(...whole("turn"));
+      await client.got("response.done", 2);
+      const nth = asked.length;
+      client.says({ type: "response.create", response: LIMIT });
+      await upstream.got("response.create", 3);
+      expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
+    },
+  );
 
-  it("after a response that the upstream may have refused without its id", async () => {
+  it("after a response that the upstream may have refused without its id", { tags: ["check"] }, async () => {
     const opened = await openSession(world);
     const { client, upstream } = opened;
     client.says(item(5_000), { type: "response.create", response: LIMIT });
@@ -177,20 +183,20 @@ describe("what is reserved counts the whole conversation", () => {
     expect(asked[nth]?.need.bucketTokens).toBeGreaterThan(5_000);
   });
 
-  it("no more of it than a response of the whole has reported", async () => {
+  it("no more of it than a response of the whole has reported", { tags: ["check"] }, async () => {
     const opened = await openSession(world);
     opened.client.says(item(5_000));
     await respond(opened, { conversation: "auto", metadata: { a: "b" } });
     expect(await respond(opened)).toBe(5 + 1 + 1);
   });
 
-  it("and the audio of a response's own input as that of items", async () => {
+  it("and the audio of a response's own input as that of items", { tags: ["check"] }, async () => {
     const content = [{ type: "input_audio", audio: "A".repeat(640_000) }];
     const opened = await openSession(world);
     expect(await respond(opened, { input: [{ type: "message", role: "user", content }] })).toBeGreaterThan(100);
   });
 
-  it("and its shortening stays as the client has set it first", async () => {
+  it("and its shortening stays as the client has set it first", { tags: ["check"] }, async () => {
     const { client, upstream } = await openSession(world);
     for (const truncation of ["disabled", "disabled", "auto", null]) client.says(settings({ truncation }));
     client.says(settings({ Truncation: "auto" }));
@@ -212,7 +218,7 @@ describe("an end user", () => {
     world.key = keyOf({ tenant: tenantOf({ end_user_budget }) });
   };
 
-  it("whom a session or a response names pays for the response", async () => {
+  it("whom a session or a response names pays for the response", { tags: ["check"] }, async () => {
     limited();
     const opened = await openSession(world);
     opened.client.says(settings({ safety_identifier: "ann" }));

@@ -69,7 +69,7 @@ it("an insert of rows does not wait behind reads", async () => {
   });
 });
 
-it("a statement whose client has left does not begin", async () => {
+it("a statement whose client has left does not begin", { tags: ["check"] }, async () => {
   const leaving = new AbortController();
   const ask = async (query: string, signal?: AbortSignal) =>
     await fetch(`${bridge.url}/?query=${encodeURIComponent(query)}`, {

@@ -50,14 +50,14 @@ it("reports the last line of a child that ends before it is ready", async () => 
   await silent.stop(0);
 });
 
-it("kills a child that ignores SIGTERM after the grace", async () => {
+it("kills a child that ignores SIGTERM after the grace", { tags: ["check"] }, async () => {
   const child = await startChild(spec(`process.on("SIGTERM", () => {}); ${READY}`), guard);
   await child.ready;
   await child.stop(50);
   expect(await child.exited).toMatch(/^was ended by SIGKILL/);
 });
 
-it("leaves no child behind when the launcher is killed", async () => {
+it("leaves no child behind when the launcher is killed", { tags: ["check"] }, async () => {
   const launcher: ChildProcess = spawn(
     process.execPath,
     [
@@ -87,7 +87,7 @@ const running = async () => {
   return child;
 };
 
-it("starts a part again when it dies, and gives up when that does not help", async () => {
+it("starts a part again when it dies, and gives up when that does not help", { tags: ["check"] }, async () => {
   const reasons: string[] = [];
   const part = await supervise({
     name: "part",
@@ -108,7 +108,7 @@ it("starts a part again when it dies, and gives up when that does not help", asy
   await part.stop(1_000);
 });
 
-it("rejects when the first start fails, and retries a failed restart", async () => {
+it("rejects when the first start fails, and retries a failed restart", { tags: ["check"] }, async () => {
   await expect(
     supervise({
       name: "part",

@@ -75,7 +75,7 @@ describe("an adaptive capacity on a machine that stalls", () => {
   const PLAN = { knee: 8, serviceMs: 200, clients: 32, turnMs: 100, drift: 2, untilMs: 120_000 };
   const RUNS = 80;
 
-  it("comes near the knee within a minute and stays there, most of the time", () => {
+  it("comes near the knee within a minute and stays there, most of the time", { tags: ["check"] }, () => {
     const later = Array.from({ length: RUNS }, (_, run) =>
       runStalling(new AdaptiveLimit({ min: 2, max: 64 }, null, 0), PLAN, seededRandom(SEED + run)),
     ).flatMap((turns) => turns.filter(({ atMs }) => atMs > 60_000));
@@ -95,7 +95,7 @@ describe("an adaptive capacity before a server that lies", () => {
   };
   const UNTIL_MS = 120_000;
 
-  it.each(Object.keys(LIES))("keeps its bounds and does not swing with %s", (name) => {
+  it.each(Object.keys(LIES))("keeps its bounds and does not swing with %s", { tags: ["check"] }, (name) => {
     const lie = LIES[name];
     const random = seededRandom(SEED);
     const limit = new AdaptiveLimit({ min: 16, max: 64 }, null, 0);
