@@ -4,7 +4,7 @@
  */
 import type { AnswerReport, AnswerStage, StagedAnswer } from "../call/boon/answer-stage.ts";
 import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
-import { BatchingBodyReader, BegunBodyReader, PlainBodyReader } from "./body-reader.ts";
+import { anyReader, BatchingBodyReader, BegunBodyReader } from "./body-reader.ts";
 import type { RelayJob } from "./relay-job.ts";
 
 /** The bytes for the client. */
@@ -39,7 +39,7 @@ export class TappedBody {
     cancellation: Pick<AttemptCancellation, "suspend" | "idle">,
     onUpstream: RelayJob["onUpstream"],
   ) {
-    const rest = events ? new BatchingBodyReader(body, clock) : new PlainBodyReader(body);
+    const rest = events ? new BatchingBodyReader(body, clock) : anyReader(body);
     const reader = new BegunBodyReader(head, rest, cancellation.idle, isWhole);
     this.body = new ReadableStream(
       {
