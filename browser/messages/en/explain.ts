@@ -83,7 +83,7 @@ export const explainTexts = {
   attention_model_down: "Model {name} is down",
   attention_model_down_text: "Its health checks fail. Check its requests and its upstream.",
   attention_no_replica: "Model {name} has no healthy replica",
-  attention_no_replica_text: "Its requests fail until one is.",
+  attention_no_replica_text: "Requests to it fail until a replica is healthy.",
   attention_endpoint_down: "Endpoint {name} is down",
   attention_endpoint_down_text: "Its health checks fail. The model's other endpoints, if any, keep serving.",
   attention_provisioner_held: "The provisioner is on hold",

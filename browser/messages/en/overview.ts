@@ -1,7 +1,7 @@
 /** Texts of the page `overview`. */
 export const overviewTexts = {
   attention: "Needs attention",
-  attentionCount: "{count, plural, one {# thing} other {# things}}",
+  attentionCount: "{count, plural, one {# problem} other {# problems}}",
   attentionFull: "The list is full: there may be more.",
   attentionNone: "All clear",
   attentionNoneText: "Nothing needs your attention.",
@@ -11,6 +11,8 @@ export const overviewTexts = {
   open: "Open",
   openOf: "Open: {title}",
   mute: "Mute",
+  muted: "Muted",
+  critical: "Critical",
   muteOf: "Mute: {title}",
   since: "started",
   now: "Now",

@@ -6,6 +6,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatInstant } from "../../time/instants.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
+import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/states.tsx";
 import classes from "./attention-list.module.css";
@@ -62,7 +63,9 @@ function Entry({ item }: { readonly item: AttentionItem }) {
   return (
     <li className={classes["entry"]} data-tone={tone}>
       <div className={classes["words"]}>
-        <h3>{title}</h3>
+        <h3>
+          {title} {tone === "bad" && <Badge tone="bad">{text("critical")}</Badge>}
+        </h3>
         <p>{sentence}</p>
         <p className={classes["detail"]}>
           {detail.replace(ISO_TIME, (time) => formatInstant(zone, Date.parse(time), "minute"))}{" "}
@@ -75,7 +78,7 @@ function Entry({ item }: { readonly item: AttentionItem }) {
       </div>
       {alert !== null && (
         <TargetLink target={alert} label={text("muteOf", { title })} isButton>
-          {text("mute")}
+          {text(item.muted_until === null ? "mute" : "muted")}
         </TargetLink>
       )}
       {link !== null && (
