@@ -380,6 +380,9 @@ describe("budgets", () => {
       per_day_to_last: 20,
     } as const;
     expect(outlook({})).toBe("Averaging 50.4 tokens, $0.50 a day, the budget lasts until it resets.");
+    expect(outlook({ state: "warned" })).toBe(
+      "Averaging 50.4 tokens, $0.50 a day, what is left is just enough until it resets.",
+    );
     expect(outlook({ period_end: null })).toBe("Averaging 50.4 tokens, $0.50 a day, the budget does not run out.");
     expect(outlook(out)).toBe(
       "Averaging 50.4 tokens a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of 1.4K tokens would last until it resets. So would at most 20 tokens a day from now on.",
@@ -394,7 +397,10 @@ describe("budgets", () => {
       when: "25 Nov 2026 (in 2 days)",
       toLast: "1.4K tokens",
     });
-    expect(runOutWords(usage, "UTC", NOW)).toEqual({ rate: "–", when: "–", toLast: "" });
+    const whenOf = (state: BudgetUsage["state"]) => runOutWords({ ...running, state }, "UTC", NOW).when;
+    expect([whenOf("ok"), whenOf("warned")]).toEqual(["Not before it resets", "Almost used up"]);
+    expect(runOutWords({ ...usage, state: "ok" }, "UTC", NOW)).toEqual({ rate: "–", when: "–", toLast: "" });
+    expect(runOutWords(usage, "UTC", NOW)).toEqual({ rate: "–", when: "Used up", toLast: "" });
   });
 
   it("without caps say what is used, and a cap of 0 is used up", () => {
