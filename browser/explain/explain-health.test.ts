@@ -21,6 +21,8 @@ describe("health", () => {
     expect(explainHealth(summary, "UTC", NOW).sentence).toBe(
       "In maintenance until 23 Nov 2026, 06:00: no checks and no alerts.",
     );
-    expect(explainHealth(summary, "UTC", NOW + 86_400_000).sentence).toBe("3 checks have failed in a row.");
+    expect(explainHealth(summary, "UTC", NOW + 86_400_000).sentence).toBe(
+      "Its checks fail, or no replica serves it. Failed checks in a row: 3.",
+    );
   });
 });

@@ -9,7 +9,6 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
 import { useReadOnly } from "../../ui/read-only.ts";
@@ -139,7 +138,7 @@ function ModelParts({ model }: ModelTabProps) {
         question={model.description === "" ? pageText("modelsQuestion") : <bdi>{model.description}</bdi>}
         actions={
           <>
-            {model.enabled ? <HealthBadge status={shownHealth(model, nowMs)} /> : <Badge>{text("off")}</Badge>}
+            <HealthBadge status={shownHealth(model, nowMs)} />
             {tab !== "edit" && model.model_type === "chat" && !isReadOnly && (
               <Link to="/playground" search={{ model: model.model_name }}>
                 {text("try")}

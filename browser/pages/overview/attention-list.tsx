@@ -16,7 +16,7 @@ const SHOWN_AT_FIRST = 6;
 /** Times as the server writes them. */
 const ISO_TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 /** The API lists at most this many (docs/rules/attention.md#kinds). */
-export const ATTENTION_MAX = 200;
+const ATTENTION_MAX = 200;
 
 /** What a person has to act on, the most urgent first, each with the view where it can be fixed. */
 export function AttentionList({
