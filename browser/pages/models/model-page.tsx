@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Navigate, useNavigate } from "@tanstack/react-router";
 import { Pencil } from "lucide-react";
-import { type ComponentType, lazy, Suspense, useEffect } from "react";
+import { type ComponentType, lazy, Suspense, useEffect, useState } from "react";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
@@ -129,6 +129,8 @@ function ModelParts({ model }: ModelTabProps) {
   const nowMs = useNow(MINUTE_MS);
   const isReadOnly = useReadOnly();
   const Part = PARTS[tab];
+  const [from, setFrom] = useState(tab);
+  if (tab !== "edit" && tab !== from) setFrom(tab);
   const open = (id: ModelTab | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { tab: id }) });
   return (
@@ -145,19 +147,19 @@ function ModelParts({ model }: ModelTabProps) {
               </Link>
             )}
             {tab === "edit" ? (
-              <Button onClick={() => open(undefined)}>{text("editDone")}</Button>
+              <Button onClick={() => open(from === "edit" ? undefined : from)}>{text("editDone")}</Button>
             ) : (
               <Button writes tone="primary" icon={<Pencil size={14} aria-hidden />} onClick={() => open("edit")}>
                 {text("edit")}
               </Button>
             )}
-            <ModelActions model={model} />
+            <ModelActions model={model} onMaintenance={() => open("health")} />
           </>
         }
       />
       {tab === "edit" ? (
         <Suspense fallback={null}>
-          <Part model={model} />
+          <Part model={model} from={from} />
         </Suspense>
       ) : (
         <Tabs
