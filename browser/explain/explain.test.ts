@@ -284,7 +284,7 @@ describe("attention", () => {
     });
     expect(of("mcp_upstream_5xx_response:files").link).toMatchObject({ to: "/mcp", search: { q: "files" } });
     const unexplained = Object.keys(ALERT_TITLES).filter((key) =>
-      of(`${key}${key.startsWith("guardrails") ? "_t" : ":about:more"}`).sentence.includes("reference of alerts"),
+      of(`${key}${key.startsWith("guardrails") ? "_t" : ":about:more"}`).sentence.startsWith("Nothing to do"),
     );
     // events
     expect(unexplained).toEqual([
