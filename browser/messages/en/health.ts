@@ -8,8 +8,8 @@ export const healthTexts = {
   unhealthy_text: "Its checks fail, or no replica serves it. Failed checks in a row: {count}.",
   unknown: "Unknown",
   unknown_text: "Not checked yet, or the check was inconclusive.",
-  disabled: "Off",
+  disabled: "Disabled",
   disabled_text: "It is disabled.",
   maintenance: "In maintenance",
-  maintenance_text: "In maintenance until {instant}: no checks and no alerts.",
+  maintenance_text: "Until {instant}: no checks and no alerts.",
 } as const;
