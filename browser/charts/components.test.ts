@@ -38,10 +38,13 @@ describe("Meter", () => {
 });
 
 describe("SlotsBar", () => {
+  const colorOf = (group: string | null): string => group ?? "grey";
+
   it("says how many slots are in use, by group, and those above a capacity that was lowered", () => {
     const tenants = Array.from({ length: 20 }, (_, at) => ({ name: `t${at}`, fairshare_group: "gold", in_flight: 1 }));
     const markup = drawn(SlotsBar, {
       live: { max_in_flight: 15, batch_in_flight: 0, groups: [{ name: "gold", in_flight: 20 }], tenants },
+      colorOf,
     });
     expect(markup).toContain("20 of 15 slots in use");
     expect(markup).toContain("5 slots over capacity");
@@ -52,7 +55,9 @@ describe("SlotsBar", () => {
   it("shows slots of lines of batches apart from every group", () => {
     const tenants = [{ name: "t", fairshare_group: "gold", in_flight: 1 }];
     const live = { max_in_flight: 4, batch_in_flight: 2, groups: [{ name: "gold", in_flight: 1 }], tenants };
-    const markup = drawn(SlotsBar, { live });
+    const markup = drawn(SlotsBar, { live, colorOf });
+    expect(markup.match(/fill:\w+/g)).toEqual(["fill:gold", "fill:grey"]);
+    expect(markup.match(/background:\w+/g)).toEqual(["background:gold", "background:grey"]);
     expect(markup).toContain("3 of 4 slots in use");
     expect(markup).toContain("gold: 1 slot<");
     expect(markup).toContain("Batches, on idle slots: 2 slots");

@@ -2,22 +2,24 @@
 import { chartTexts } from "../messages/en/charts.ts";
 import { texts } from "../messages/texts.ts";
 import { formatCount } from "../ui/format.ts";
-import { seriesColor } from "./series-color.ts";
 import { type SlotsSource, slotsBar } from "./slots.ts";
 import classes from "./slots-bar.module.css";
 
 const text = texts("charts", chartTexts);
 
 /** The slots in use by group (colour) and tenant (divisions of it), what is free, and a legend with the same figures. */
-export function SlotsBar({ live }: { readonly live: SlotsSource }) {
+export function SlotsBar({
+  live,
+  colorOf,
+}: {
+  readonly live: SlotsSource;
+  /** By the name of the group; null: lines of batches. */
+  readonly colorOf: (group: string | null) => string;
+}) {
   const bar = slotsBar(live);
   const inUse = bar.parts.reduce((sum, { value }) => sum + value, 0);
-  const groups = new Map<number, { readonly name: string; slots: number }>();
-  for (const { of, value } of bar.parts) {
-    const known = groups.get(of.groupAt);
-    if (known === undefined) groups.set(of.groupAt, { name: of.group ?? text("slotsBatches"), slots: value });
-    else known.slots += value;
-  }
+  const groups = new Map<string | null, number>();
+  for (const { of, value } of bar.parts) groups.set(of.group, (groups.get(of.group) ?? 0) + value);
   const described = text("slotsText", { inFlight: formatCount(inUse), capacity: formatCount(live.max_in_flight) });
   return (
     <figure className={classes["slots"]}>
@@ -26,13 +28,13 @@ export function SlotsBar({ live }: { readonly live: SlotsSource }) {
         <rect className={classes["free"]} x="0" y="0" width="100" height="20" />
         {bar.parts.map(({ of, value, from, length }) => (
           <rect
-            key={`${of.groupAt} ${of.tenant ?? ""}`}
+            key={`${of.group ?? ""} ${of.tenant ?? ""}`}
             className={classes["part"]}
             x={from * 100}
             y="0"
             width={length * 100}
             height="20"
-            style={{ fill: seriesColor(of.groupAt) }}
+            style={{ fill: colorOf(of.group) }}
           >
             <title>
               {of.group === null
@@ -47,10 +49,10 @@ export function SlotsBar({ live }: { readonly live: SlotsSource }) {
       </svg>
       <figcaption className={classes["legend"]}>
         <span className={classes["sum"]}>{described}</span>
-        {[...groups].map(([at, { name, slots }]) => (
-          <span key={at} className={classes["entry"]}>
-            <span className={classes["swatch"]} style={{ background: seriesColor(at) }} />
-            {text("slotsGroup", { group: name, count: slots })}
+        {[...groups].map(([group, slots]) => (
+          <span key={group} className={classes["entry"]}>
+            <span className={classes["swatch"]} style={{ background: colorOf(group) }} />
+            {text("slotsGroup", { group: group ?? text("slotsBatches"), count: slots })}
           </span>
         ))}
         {bar.beyond > 0 ? (

@@ -7,8 +7,6 @@ import { barOf, largestAndRest } from "./parts.ts";
 interface SlotShare {
   /** Null for lines of batches, which have no group. */
   readonly group: string | null;
-  /** Position of the group, for its colour. */
-  readonly groupAt: number;
   readonly tenant: string | null;
   readonly slots: number;
 }
@@ -34,7 +32,7 @@ export function slotsBar(live: SlotsSource) {
   }
   const groups = live.groups.map(({ name }) => name);
   for (const name of members.keys()) if (!groups.includes(name)) groups.push(name);
-  const shares = groups.flatMap((group, groupAt): SlotShare[] => {
+  const shares = groups.flatMap((group): SlotShare[] => {
     const own = (members.get(group) ?? []).sort((a, b) => b.slots - a.slots);
     const rest = (some: readonly { readonly slots: number }[]) => ({
       name: null,
@@ -42,11 +40,10 @@ export function slotsBar(live: SlotsSource) {
     });
     return largestAndRest(own, ({ slots }) => slots, TENANTS_OF_GROUP_MAX, rest).map(({ name, slots }) => ({
       group,
-      groupAt,
       tenant: name,
       slots,
     }));
   });
-  shares.push({ group: null, groupAt: groups.length, tenant: null, slots: drawnPart(live.batch_in_flight) });
+  shares.push({ group: null, tenant: null, slots: drawnPart(live.batch_in_flight) });
   return barOf(shares, ({ slots }) => slots, live.max_in_flight);
 }

@@ -28,10 +28,20 @@ export class ApiError extends Error {
     this.retryAfterSecs = rest.retryAfterSecs ?? null;
   }
 
+  /** What the server said, as a sentence for people: its messages begin small, and codes are for programs. */
+  get said(): string {
+    return sentence(this.message);
+  }
+
   /** True when the same request may succeed later. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
+}
+
+/** A message or warning of the server as a sentence. */
+export function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${message.endsWith(".") ? "" : "."}`;
 }
 
 /** The error that an answer tells; whatever a proxy on the way put in its place is `not_understood`. */

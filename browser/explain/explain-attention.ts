@@ -10,7 +10,6 @@ const text = texts("explain", explainTexts);
 
 /** An entry of the list in words. */
 interface AttentionExplanation {
-  /** Most urgent: requests fail now. */
   readonly tone: "bad" | "warn" | "neutral";
   readonly title: string;
   /** What follows from it, and what to do. */
@@ -23,38 +22,18 @@ interface AttentionExplanation {
   readonly alert: LinkTarget | null;
 }
 
-const TONES: Readonly<Record<AttentionItem["kind"], AttentionExplanation["tone"]>> = {
-  cell_unreachable: "bad",
-  model_down: "bad",
-  no_replica: "bad",
-  endpoint_down: "warn",
-  provisioner_held: "warn",
-  provision_failed: "warn",
-  replicas_lost: "warn",
-  budget_exhausted: "bad",
-  alert: "warn",
-  backup_failed: "warn",
-  sync_pending: "warn",
-  usage_refused: "warn",
-  usage_waiting: "warn",
-  tenant_expires: "warn",
-  key_expires: "warn",
-  user_pending: "warn",
-  budget_low: "warn",
-  setting_without_effect: "neutral",
-};
+const TONES = { critical: "bad", warning: "warn", info: "neutral" } as const;
 
 /** An entry of the list of what needs attention, in words. */
 export function explainAttention(item: AttentionItem): AttentionExplanation {
-  const { kind, name, detail, entity_id } = item;
-  const alertKey = kind === "alert" ? entity_id : kind === "model_down" ? `model_health_down:${name}` : null;
+  const { kind, name, detail, entity_id, severity, alert_key, muted_until } = item;
   return {
-    tone: TONES[kind],
+    tone: muted_until === null ? TONES[severity] : "neutral",
     title: text(`attention_${kind}`, { name }),
     sentence: kind === "alert" ? explainAlert(entity_id).sentence : text(`attention_${kind}_text`),
     detail,
     link: linkOf(item),
-    alert: alertKey === null ? null : pageTarget("/alerts", { key: alertKey }),
+    alert: alert_key === null ? null : pageTarget("/alerts", { key: alert_key }),
   };
 }
 

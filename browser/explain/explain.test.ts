@@ -226,6 +226,8 @@ describe("queues", () => {
   );
 });
 
+const NO_ALERT = { severity: "warning", alert_key: null, muted_until: null } as const;
+
 describe("attention", () => {
   it.each(ATTENTION_KINDS)("%s has a title, a sentence and its figures", (kind) => {
     const types: AttentionItem["entity_type"][] = [
@@ -239,7 +241,7 @@ describe("attention", () => {
       "gateway",
     ];
     for (const entity_type of types) {
-      const item = { kind, entity_type, entity_id: "id", name: "acme", detail: "92 percent", since: null };
+      const item = { kind, entity_type, entity_id: "id", name: "acme", detail: "92 percent", since: null, ...NO_ALERT };
       const { title, sentence, detail } = explainAttention(item);
       expectSaid(title);
       expectSaid(sentence);
@@ -255,13 +257,22 @@ describe("attention", () => {
       name: "a: b",
       detail: "",
       since: null,
+      ...NO_ALERT,
     } as const;
     expect(explainAttention(item).link).toEqual({ to: "/keys", params: {}, search: { key_id: "k" } });
   });
 
   it("about an alert says what to do, and leads to the requests, queues or page that it is about", () => {
     const of = (entity_id: string) =>
-      explainAttention({ kind: "alert", entity_type: "gateway", entity_id, name: "Alert", detail: "", since: null });
+      explainAttention({
+        kind: "alert",
+        entity_type: "gateway",
+        entity_id,
+        name: "",
+        detail: "",
+        since: null,
+        ...NO_ALERT,
+      });
     expect(of("upstream_5xx_response:team/phi:4")).toMatchObject({
       sentence: expect.stringContaining("failed requests"),
       link: { to: "/logs", search: { model: "team/phi:4", status: "failed" } },
@@ -273,7 +284,7 @@ describe("attention", () => {
     });
     expect(of("mcp_upstream_5xx_response:files").link).toMatchObject({ to: "/mcp", search: { q: "files" } });
     const unexplained = Object.keys(ALERT_TITLES).filter((key) =>
-      of(`${key}${key.startsWith("guardrails") ? "_t" : ":about:more"}`).sentence.includes("reference of alerts"),
+      of(`${key}${key.startsWith("guardrails") ? "_t" : ":about:more"}`).sentence.startsWith("Nothing to do"),
     );
     // events
     expect(unexplained).toEqual([
@@ -287,12 +298,13 @@ describe("attention", () => {
     expect(of("model_health_down:team/phi:4").link).toMatchObject({ params: { modelId: "team/phi:4" } });
   });
 
-  it("about a model or an alert leads to the alert, where it can be muted", () => {
-    const item = { entity_type: "gateway", entity_id: "disk_low:a", detail: "", since: null } as const;
-    const to = (key: string) => ({ to: "/alerts", params: {}, search: { key } });
-    expect(explainAttention({ ...item, kind: "alert", name: "Disk" }).alert).toEqual(to("disk_low:a"));
-    expect(explainAttention({ ...item, kind: "model_down", name: "phi" }).alert).toEqual(to("model_health_down:phi"));
-    expect(explainAttention({ ...item, kind: "backup_failed", name: "" }).alert).toBeNull();
+  it("leads to the alert about it, where it can be muted, and is as urgent as its severity", () => {
+    const item = { kind: "alert", entity_type: "gateway", entity_id: "", name: "", detail: "", since: null } as const;
+    const alert = { to: "/alerts", params: {}, search: { key: "disk_low:a" } };
+    const about = { ...item, ...NO_ALERT, alert_key: "disk_low:a" };
+    expect(explainAttention({ ...about, severity: "critical" })).toMatchObject({ alert, tone: "bad" });
+    expect(explainAttention({ ...about, muted_until: "2026-11-21T08:00:00.000Z" }).tone).toBe("neutral");
+    expect(explainAttention({ ...item, ...NO_ALERT })).toMatchObject({ alert: null, tone: "warn" });
   });
 
   it("about an endpoint leads to the endpoint on its model's page", () => {
@@ -302,6 +314,7 @@ describe("attention", () => {
       entity_id: "e1",
       detail: "",
       since: null,
+      ...NO_ALERT,
     } as const;
     expect(explainAttention({ ...item, name: "team: phi: second" }).link).toEqual({
       to: "/models/$modelId",
@@ -312,7 +325,8 @@ describe("attention", () => {
 
   it("about a setting leads to its part of the settings, unless another page has more", () => {
     const of = (kind: AttentionItem["kind"], entity_id: string) =>
-      explainAttention({ kind, entity_type: "settings", entity_id, name: "", detail: "", since: null }).link;
+      explainAttention({ kind, entity_type: "settings", entity_id, name: "", detail: "", since: null, ...NO_ALERT })
+        .link;
     expect(of("setting_without_effect", "assistant")).toMatchObject({ to: "/settings", search: { tab: "assistant" } });
     expect(of("setting_without_effect", "usage_retention")).toMatchObject({ search: { tab: "retention" } });
     expect(of("provisioner_held", "jobsched")).toMatchObject({ to: "/deployments" });
@@ -366,6 +380,9 @@ describe("budgets", () => {
       per_day_to_last: 20,
     } as const;
     expect(outlook({})).toBe("Averaging 50.4 tokens, $0.50 a day, the budget lasts until it resets.");
+    expect(outlook({ state: "warned" })).toBe(
+      "Averaging 50.4 tokens, $0.50 a day, what is left is just enough until it resets.",
+    );
     expect(outlook({ period_end: null })).toBe("Averaging 50.4 tokens, $0.50 a day, the budget does not run out.");
     expect(outlook(out)).toBe(
       "Averaging 50.4 tokens a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of 1.4K tokens would last until it resets. So would at most 20 tokens a day from now on.",
@@ -380,7 +397,10 @@ describe("budgets", () => {
       when: "25 Nov 2026 (in 2 days)",
       toLast: "1.4K tokens",
     });
-    expect(runOutWords(usage, "UTC", NOW)).toEqual({ rate: "–", when: "–", toLast: "" });
+    const whenOf = (state: BudgetUsage["state"]) => runOutWords({ ...running, state }, "UTC", NOW).when;
+    expect([whenOf("ok"), whenOf("warned")]).toEqual(["Not before it resets", "Almost used up"]);
+    expect(runOutWords({ ...usage, state: "ok" }, "UTC", NOW)).toEqual({ rate: "–", when: "–", toLast: "" });
+    expect(runOutWords(usage, "UTC", NOW)).toEqual({ rate: "–", when: "Used up", toLast: "" });
   });
 
   it("without caps say what is used, and a cap of 0 is used up", () => {

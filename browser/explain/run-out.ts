@@ -33,14 +33,14 @@ interface RunOutWords {
 /** In a few words, for a table; the zone is the tenant's. */
 export function runOutWords(usage: Usage, zone: string, nowMs: number): RunOutWords {
   const rate = rateOf(usage);
-  if (rate === null) return { rate: text("rateUnknown"), when: text("rateUnknown"), toLast: "" };
   const outMs = instantOf(usage.runs_out_at);
-  if (outMs === null) return { rate, when: text("budgetLasts"), toLast: "" };
-  const when =
-    usage.state === "exhausted"
-      ? text("budgetUsedUp")
-      : text("runsOutOn", { day: formatDate(zone, outMs), age: formatAge(nowMs, outMs) });
-  return { rate, when, toLast: limitOf(usage) };
+  const whenOf = (): string => {
+    if (usage.state === "exhausted") return text("budgetUsedUp");
+    if (outMs !== null) return text("runsOutOn", { day: formatDate(zone, outMs), age: formatAge(nowMs, outMs) });
+    if (rate === null) return text("rateUnknown");
+    return text(usage.state === "warned" ? "budget_warned" : "budgetLasts");
+  };
+  return { rate: rate ?? text("rateUnknown"), when: whenOf(), toLast: limitOf(usage) };
 }
 
 /** In sentences; null: nothing is limited, or the rate is not known. */
@@ -48,7 +48,10 @@ export function runOutSentence(usage: Usage, zone: string, nowMs: number): strin
   const rate = rateOf(usage);
   if (rate === null || (usage.budget_tokens === null && usage.budget_cost_usd === null)) return null;
   const outMs = instantOf(usage.runs_out_at);
-  if (outMs === null) return text(usage.period_end === null ? "rateLastsLong" : "rateLasts", { rate });
+  if (outMs === null)
+    return text(usage.period_end === null ? "rateLastsLong" : usage.state === "warned" ? "rateTight" : "rateLasts", {
+      rate,
+    });
   const said =
     usage.state === "exhausted"
       ? text("rateUsedUp", { rate })

@@ -1,8 +1,13 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { api, type Records } from "../data/api.ts";
-import type { ReadPath } from "../data/reads.ts";
+import { type ReadPath, read } from "../data/reads.ts";
+import { commonText } from "../messages/common.ts";
 import { tenantsTexts } from "../messages/en/tenants.ts";
 import { texts } from "../messages/texts.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
 import { useAnnouncedWrite } from "./record/use-announced-write.ts";
 
 const text = texts("tenants", tenantsTexts);
@@ -31,26 +36,68 @@ interface StatusChange {
   readonly status: TenantStatus;
 }
 
-/** What changes the status of a tenant, each with undo. */
-export function useStatusChanges(): (
-  tenant: StatusChange["tenant"],
-) => readonly { readonly label: string; readonly run: () => void }[] {
+interface StatusButtonsProps {
+  readonly tenant: StatusChange["tenant"];
+  /** In a row: the first one alone. */
+  readonly isShort?: boolean;
+}
+
+/** What changes the status of a tenant, each with undo. It asks before a change that ends the tenant's requests. */
+export function StatusButtons({ tenant, isShort = false }: StatusButtonsProps) {
+  const [asked, setAsked] = useState<TenantStatus | null>(null);
   const write = useAnnouncedWrite<StatusChange>({
-    send: async ({ tenant, status }) =>
-      await api.PATCH("/api/v1/tenants/{id}/status", { params: { path: { id: tenant.id } }, body: { status } }),
+    send: async ({ tenant: { id }, status }) =>
+      await api.PATCH("/api/v1/tenants/{id}/status", { params: { path: { id } }, body: { status } }),
     touches: TENANT_READS,
     done: doneText,
-    failed: ({ tenant }) => text("statusFailed", { name: tenant.name }),
-    inverse: ({ tenant }) => {
-      const back = { tenant, status: tenant.status };
+    failed: ({ tenant: { name } }) => text("statusFailed", { name }),
+    inverse: (change) => {
+      const back = { ...change, status: change.tenant.status };
       return { variables: back, done: doneText(back) };
     },
   });
-  return (tenant) =>
-    STATUSES.filter((status) => status !== tenant.status).map((status) => ({
-      label: text(ACTIONS[status]),
-      run: () => write.run({ tenant, status }),
-    }));
+  const { name } = tenant;
+  const others = STATUSES.filter((status) => status !== tenant.status);
+  return (
+    <>
+      {(isShort ? others.slice(0, 1) : others).map((status) => (
+        <Button
+          writes
+          key={status}
+          {...(isShort ? { tone: "quiet" as const, "aria-label": `${text(ACTIONS[status])}: ${name}` } : {})}
+          onClick={() => (tenant.status === "active" ? setAsked(status) : write.run({ tenant, status }))}
+        >
+          {text(ACTIONS[status])}
+        </Button>
+      ))}
+      {asked !== null && (
+        <Confirm
+          isOpen
+          onCancel={() => setAsked(null)}
+          onConfirm={() => {
+            setAsked(null);
+            write.run({ tenant, status: asked });
+          }}
+          title={text("ask", { action: text(ACTIONS[asked]), name })}
+          confirmLabel={text(ACTIONS[asked])}
+          cancelLabel={commonText("cancel")}
+        >
+          <EndingRequests tenantId={tenant.id} />
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function EndingRequests({ tenantId }: { readonly tenantId: string }) {
+  const live = useQuery(read("/api/v1/fairshare/live")).data;
+  const own = live?.tenants.find(({ tenant_id }) => tenant_id === tenantId);
+  return (
+    <>
+      {live !== undefined && text("askNow", { running: own?.in_flight ?? 0, waiting: own?.queued ?? 0 })}{" "}
+      {text("askText")}
+    </>
+  );
 }
 
 function doneText({ tenant, status }: StatusChange): string {

@@ -46,11 +46,11 @@ export function useUndoableWrite<V>({ send, touches, describe }: UndoableOptions
       });
       onDone?.();
     },
-    onFailed: ({ message, code }, { from, to, isUndo }) => {
+    onFailed: ({ said }, { from, to, isUndo }) => {
       if (isUndo)
         toast({
           title: commonText("undoFailed", { what: describe(to, from) }),
-          detail: `${message} (${code})`,
+          detail: said,
           tone: "bad",
         });
     },

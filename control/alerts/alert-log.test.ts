@@ -69,7 +69,7 @@ describe("alerts", () => {
     }
     const { firing, recent } = await read();
     const about = { key: "store_away", title: "A title", detail: "at 420000", severity: "warning" };
-    expect(firing).toEqual([{ ...about, since: iso(0), repeats: 9, ...UNMARKED }]);
+    expect(firing).toEqual([{ ...about, since: iso(0), last_at: iso(7), repeats: 9, ...UNMARKED }]);
     expect(recent).toMatchObject([
       { key: "store_away", detail: "at 420000", at: iso(6), repeats: 3 },
       { key: "test_alert", at: iso(0), repeats: 0 },
@@ -80,6 +80,15 @@ describe("alerts", () => {
     nowMs += MINUTE_MS;
     await sender.take([raised("store_away", nowMs)]);
     expect((await read()).firing).toMatchObject([{ since: iso(23), repeats: 0 }]);
+  });
+
+  it("of long waits end two minutes after the last wait", async () => {
+    await sender.take([raised("queue_wait_long:local:m", nowMs)]);
+    const waits = async () => (await read()).firing.filter(({ key }) => key.startsWith("queue_wait_long")).length;
+    nowMs += 129_000;
+    expect(await waits()).toBe(1);
+    nowMs += 1_000;
+    expect(await waits()).toBe(0);
   });
 
   it("of a cell whose clock is ahead happened now", async () => {
@@ -107,6 +116,7 @@ describe("alerts", () => {
         detail: "m: 3 consecutive failures, last: http 500",
         severity: "critical",
         since: iso(0),
+        last_at: expect.any(String),
         repeats: 2,
         ...UNMARKED,
       },

@@ -12,6 +12,9 @@ import { alertLog } from "./tables.ts";
 
 /** An issue fires until it has not been raised for this long. */
 export const FIRING_MS = 15 * 60_000;
+/** What a job looks at every 10 s and raises each minute while it lasts is over sooner: when two minutes and a look do not raise it. */
+const WATCHED = /^(queue_wait_long:|redis_sync_failed$)/;
+const WATCHED_FIRING_MS = 130_000;
 /** A row stands for this long at least, however short the cooldown is. */
 const ROW_MS = 60_000;
 const KEPT_MS = 30 * 86_400_000;
@@ -21,9 +24,13 @@ const ROWS_MAX = 100_000;
 export const NEVER_FIRING = /^(test_alert$|identity_tenant_created:|model_health_|slurm_reconcile_recovered$)/;
 
 /** An issue that fires, without what people have said of it. */
-export type Firing = Pick<FiringAlert, "key" | "title" | "detail" | "severity" | "since" | "repeats">;
+export type Firing = Pick<FiringAlert, "key" | "title" | "detail" | "severity" | "since" | "last_at" | "repeats">;
 
 type LogRow = typeof alertLog.$inferSelect;
+
+function firingMsOf(issueKey: string): number {
+  return WATCHED.test(issueKey) ? WATCHED_FIRING_MS : FIRING_MS;
+}
 
 /** What an event does to the newest row of its issue: it is counted into the row, or begins another. */
 export function rowAfter(
@@ -32,7 +39,7 @@ export function rowAfter(
   cooldownMs: number,
 ): { readonly continues: boolean; readonly row: Omit<LogRow, "id"> } {
   const { issueKey, title, detail, atMs, count } = event;
-  const fires = last !== undefined && atMs - last.last_at_ms <= FIRING_MS;
+  const fires = last !== undefined && atMs - last.last_at_ms <= firingMsOf(issueKey);
   const firing = {
     firing_since_ms: fires ? last.firing_since_ms : atMs,
     firing_times: (fires ? last.firing_times : 0) + count,
@@ -74,13 +81,16 @@ export class AlertLog {
       .where(gt(alertLog.last_at_ms, nowMs - FIRING_MS))
       .orderBy(alertLog.issue_key, desc(alertLog.id));
     return lately
-      .filter(({ issue_key }) => !NEVER_FIRING.test(issue_key))
+      .filter(
+        ({ issue_key, last_at_ms }) => !NEVER_FIRING.test(issue_key) && last_at_ms > nowMs - firingMsOf(issue_key),
+      )
       .map((row) => ({
         key: row.issue_key,
         title: row.title,
         detail: row.detail,
         severity: severityOf(row.issue_key),
         since: new Date(row.firing_since_ms).toISOString(),
+        last_at: new Date(row.last_at_ms).toISOString(),
         repeats: row.firing_times - 1,
       }));
   }

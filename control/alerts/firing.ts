@@ -24,7 +24,14 @@ async function downModels(db: Database): Promise<readonly Firing[]> {
   return rows.map(({ name, health }) => {
     const failures = health.consecutive_failures;
     const { issueKey, title, detail } = issues.modelHealthDown(name, failures, health.last_message ?? "unknown");
-    const since = (health.failing_since ?? health.updated_at).toISOString();
-    return { key: issueKey, title, detail, severity: severityOf(issueKey), since, repeats: Math.max(0, failures - 1) };
+    return {
+      key: issueKey,
+      title,
+      detail,
+      severity: severityOf(issueKey),
+      since: (health.failing_since ?? health.updated_at).toISOString(),
+      last_at: (health.last_checked_at ?? health.updated_at).toISOString(),
+      repeats: Math.max(0, failures - 1),
+    };
   });
 }

@@ -10,6 +10,7 @@ import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { parseId } from "../kernel/parse.ts";
 import { healthSummary } from "./health-record.ts";
+import { shownStatus } from "./shown-health.ts";
 
 const CHECKS_SHOWN = 50;
 
@@ -18,7 +19,7 @@ export async function getHealth(ctx: VerbContext, id: string): Promise<ModelHeal
   const modelId = parseId(id);
   return await withDatabaseErrors(async () => {
     const [found] = await ctx.db
-      .select({ model: models, health: modelHealth })
+      .select({ model: models, health: modelHealth, status: shownStatus })
       .from(models)
       .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
       .where(eq(models.id, modelId));
@@ -41,7 +42,7 @@ export async function getHealth(ctx: VerbContext, id: string): Promise<ModelHeal
       checked_at: check.checked_at.toISOString(),
     });
     return modelHealthDetailSchema.parse({
-      summary: healthSummary(found.model, found.health),
+      summary: healthSummary(found.model, found.health, found.status),
       checks: checks.map(shown),
       endpoint_checks: ofEndpoints.map(shown),
     });

@@ -2,8 +2,12 @@
 import { type ModelHealthSummary, modelHealthSummarySchema } from "../../shared/schema/model-health.ts";
 import type { HealthRow, ModelRow } from "../db/schema/models.ts";
 
-/** The summary of a model from its rows. */
-export function healthSummary(model: ModelRow, health: HealthRow | null): ModelHealthSummary {
+/** The summary of a model from its rows. `status`: the shown one, if it was read. */
+export function healthSummary(
+  model: ModelRow,
+  health: HealthRow | null,
+  status = health?.status ?? "unknown",
+): ModelHealthSummary {
   const iso = (date: Date | null | undefined): string | null => date?.toISOString() ?? null;
   return modelHealthSummarySchema.parse({
     model_id: model.id,
@@ -14,7 +18,7 @@ export function healthSummary(model: ModelRow, health: HealthRow | null): ModelH
     failure_threshold: model.health_failure_threshold,
     maintenance_until: iso(model.health_maintenance_until),
     maintenance_note: model.health_maintenance_note,
-    status: health?.status ?? "unknown",
+    status,
     consecutive_failures: health?.consecutive_failures ?? 0,
     alert_state: health?.alert_state ?? "ok",
     next_check_at: iso(health?.next_check_at),

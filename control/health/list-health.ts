@@ -7,15 +7,16 @@ import { modelHealth, models } from "../db/schema/models.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { healthSummary } from "./health-record.ts";
+import { shownStatus } from "./shown-health.ts";
 
 /** One summary per model. */
 export async function listHealth(ctx: VerbContext): Promise<ModelHealthSummary[]> {
   const rows = await withDatabaseErrors(async () =>
     ctx.db
-      .select({ model: models, health: modelHealth })
+      .select({ model: models, health: modelHealth, status: shownStatus })
       .from(models)
       .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
       .orderBy(asc(models.model_name)),
   );
-  return rows.map(({ model, health }) => healthSummary(model, health));
+  return rows.map(({ model, health, status }) => healthSummary(model, health, status));
 }

@@ -83,6 +83,23 @@ describe("requests that all failed", () => {
   });
 });
 
+it("a model without checks is shown as its requests say, in every read", async () => {
+  const model = await known({ health: { checks_enabled: false } });
+  const shown = async () => [
+    (await scene.send<Model>("GET", `/models/${model.id}`)).health_status,
+    (await scene.send<readonly Model[]>("GET", `/models?q=${model.model_name}`))[0]?.health_status,
+    (await scene.summary(model)).status,
+  ];
+  expect(await shown()).toEqual(["unknown", "unknown", "unknown"]);
+  await served(model, 9000);
+  scene.skip(1000);
+  expect(await shown()).toEqual(["healthy", "healthy", "healthy"]);
+  for (const agoMs of [3000, 4000, 5000]) await served(model, agoMs, { status_code: 502, upstream_status: 500 });
+  scene.skip(1000);
+  expect(await shown()).toEqual(["degraded", "degraded", "degraded"]);
+  expect(probes()).toBe(0);
+});
+
 describe("a request that was served", () => {
   it("within the interval settles checks that nobody has asked for, without a call", async () => {
     const model = await known();

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import {
   healthConfigSchema,
+  type ModelHealthSummary,
   modelHealthBulkSchema,
   modelHealthDetailSchema,
   modelHealthSummarySchema,
@@ -16,11 +17,27 @@ import { checkHealth } from "../health/check-health.ts";
 import { getHealth } from "../health/get-health.ts";
 import { listHealth } from "../health/list-health.ts";
 import type { Prober } from "../health/prober.ts";
+import type { TrafficHealth } from "../health/shown-health.ts";
 import { setHealthConfig } from "./set-health-config.ts";
 
 const tag = "Model health";
 
-export function modelHealthRoutes(app: Api, { prober }: { readonly prober: Pick<Prober, "check"> }): void {
+interface HealthDeps {
+  readonly prober: Pick<Prober, "check">;
+  readonly trafficHealth: TrafficHealth;
+}
+
+export function modelHealthRoutes(app: Api, { prober, trafficHealth }: HealthDeps): void {
+  const shown = async <S extends Pick<ModelHealthSummary, "model_name" | "status">>(
+    summaries: readonly S[],
+    now: Date,
+  ): Promise<S[]> => {
+    const statusOf = await trafficHealth.statusOf(
+      summaries.map(({ status }) => status),
+      now.getTime(),
+    );
+    return summaries.map((one) => ({ ...one, status: statusOf(one.model_name, one.status) }));
+  };
   endpoint(app, {
     kind: "read",
     method: "get",
@@ -28,7 +45,7 @@ export function modelHealthRoutes(app: Api, { prober }: { readonly prober: Pick<
     summary: "The latest health of every model",
     tag,
     answer: z.array(modelHealthSummarySchema),
-    handler: async ({ ctx }) => await listHealth(ctx),
+    handler: async ({ ctx }) => await shown(await listHealth(ctx), ctx.now()),
   });
   endpoint(app, {
     kind: "write",
@@ -48,7 +65,11 @@ export function modelHealthRoutes(app: Api, { prober }: { readonly prober: Pick<
     summary: "The latest health of a model, and its recent checks",
     tag,
     answer: modelHealthDetailSchema,
-    handler: async ({ ctx, path }) => await getHealth(ctx, path.id),
+    handler: async ({ ctx, path }) => {
+      const { summary, ...detail } = await getHealth(ctx, path.id);
+      const [one = summary] = await shown([summary], ctx.now());
+      return { ...detail, summary: one };
+    },
   });
   endpoint(app, {
     kind: "write",

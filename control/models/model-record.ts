@@ -1,9 +1,10 @@
 /** A model's row as the Management API shows it, without its credential; and the lock on the row for a write. */
-import { eq, getTableColumns, sql } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { type CreateModel, type Model, modelSchema } from "../../shared/schema/model.ts";
 import type { Transaction } from "../db/connect.ts";
 import { type ModelRow, modelHealth, models } from "../db/schema/models.ts";
+import { shownStatus } from "../health/shown-health.ts";
 import { withIsoTimes } from "../kernel/iso-times.ts";
 import { dropUndefined } from "../kernel/parse.ts";
 
@@ -15,7 +16,7 @@ export interface ModelWithHealth {
 
 export const modelWithHealth = {
   ...getTableColumns(models),
-  health_status: sql<string>`coalesce(${modelHealth.status}, 'unknown')`,
+  health_status: shownStatus,
 };
 
 /** The record of a row. */

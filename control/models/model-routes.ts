@@ -5,6 +5,7 @@ import { z } from "zod";
 import { MODEL_FIELDS_OF_USERS } from "../../shared/fields/model-fields.ts";
 import {
   createModelSchema,
+  type Model,
   modelFilterSchema,
   modelSchema,
   modelValidationSchema,
@@ -13,6 +14,7 @@ import {
 import { priceFilterSchema, priceListSchema } from "../../shared/schema/price-list.ts";
 import { endpoint } from "../api/endpoint.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
+import type { TrafficHealth } from "../health/shown-health.ts";
 import { createModel } from "./create-model.ts";
 import { deleteModel } from "./delete-model.ts";
 import { modelChanges } from "./model-changes.ts";
@@ -46,17 +48,35 @@ const CHANGES: readonly ChangeRoute[] = [
   },
 ];
 
-export function modelRoutes(app: Api, { prices }: Pick<ApiDeps, "prices">): void {
+interface ModelDeps extends Pick<ApiDeps, "prices"> {
+  readonly trafficHealth: TrafficHealth;
+}
+
+export function modelRoutes(app: Api, { prices, trafficHealth }: ModelDeps): void {
+  const ofTenant = modelsOfTenant();
+  const shown = async (models: readonly Model[], now: Date): Promise<Model[]> => {
+    const statusOf = await trafficHealth.statusOf(
+      models.map(({ health_status }) => health_status),
+      now.getTime(),
+    );
+    return models.map((model) => ({ ...model, health_status: statusOf(model.model_name, model.health_status) }));
+  };
   endpoint(app, {
     kind: "page",
     method: "get",
     path: "/api/v1/models",
     summary: "List models",
     tag,
-    access: { user: modelsOfTenant(), fields: MODEL_FIELDS_OF_USERS },
+    access: {
+      user: async (ctx, ...of) => await shown((await ofTenant(ctx, ...of)) as readonly Model[], ctx.now()),
+      fields: MODEL_FIELDS_OF_USERS,
+    },
     query: modelFilterSchema,
     answer: z.array(modelSchema),
-    handler: async ({ ctx, query }) => await listModels(ctx, query),
+    handler: async ({ ctx, query }) => {
+      const found = await listModels(ctx, query);
+      return { ...found, rows: await shown(found.rows, ctx.now()) };
+    },
   });
   endpoint(app, {
     kind: "create",
@@ -98,7 +118,11 @@ export function modelRoutes(app: Api, { prices }: Pick<ApiDeps, "prices">): void
     summary: "Read a model",
     tag,
     answer: modelSchema,
-    handler: async ({ ctx, path }) => await getModel(ctx, path.id),
+    handler: async ({ ctx, path }) => {
+      const model = await getModel(ctx, path.id);
+      const [one = model] = await shown([model], ctx.now());
+      return one;
+    },
   });
   endpoint(app, {
     kind: "write",

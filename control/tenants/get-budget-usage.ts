@@ -5,7 +5,7 @@
  */
 import { and, eq, getTableColumns } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
-import { meanPerDay, runOutOf } from "../../shared/money/run-out.ts";
+import { runOutOf } from "../../shared/money/run-out.ts";
 import { roundUsd } from "../../shared/money/usd.ts";
 import { type BudgetUsage, budgetUsageSchema, type TenantBudgetUsage } from "../../shared/schema/budget.ts";
 import type { BudgetRead, BudgetSubject } from "../../shared/wire/internal-budgets.ts";
@@ -97,20 +97,17 @@ async function readUsage(directory: CellDirectory, subject: BudgetSubject, nowMs
 
 /** When the first of the caps is reached, and what would make it last. */
 function runOutFields(read: BudgetRead, nowMs: number) {
-  const period = { startMs: read.period_start_ms, endMs: read.period_end_ms };
+  const { tokens_per_day: tokens, cost_usd_per_day: usd } = read;
   const caps = [
-    { by: "tokens", used: read.used_tokens, cap: read.budget_tokens },
-    { by: "cost_usd", used: read.used_cost_usd, cap: read.budget_cost_usd },
+    { by: "tokens", used: read.used_tokens, cap: read.budget_tokens, perDay: tokens },
+    { by: "cost_usd", used: read.used_cost_usd, cap: read.budget_cost_usd, perDay: usd },
   ] as const;
   const [first] = caps
-    .flatMap(({ by, used, cap }) => {
-      const runOut = cap === null ? null : runOutOf({ used, cap }, period, nowMs);
-      return runOut === null ? [] : [{ by, ...runOut }];
-    })
+    .flatMap(({ by, used, cap, perDay }) =>
+      cap === null || perDay === null ? [] : [{ by, ...runOutOf({ used, cap, perDay }, read.period_end_ms, nowMs) }],
+    )
     .toSorted((a, b) => (a.atMs ?? Number.POSITIVE_INFINITY) - (b.atMs ?? Number.POSITIVE_INFINITY));
   const runsOut = first === undefined || first.atMs === null ? null : first;
-  const tokens = meanPerDay(read.used_tokens, period, nowMs);
-  const usd = meanPerDay(read.used_cost_usd, period, nowMs);
   return {
     tokens_per_day: tokens === null ? null : Math.round(tokens * 10_000) / 10_000,
     cost_usd_per_day: usd === null ? null : roundUsd(usd),

@@ -2,12 +2,13 @@
  * The overview: what is configured, and what was used lately. Without the analytics store its totals are zero and
  * everything else is still answered (docs/rules/usage-reads.md#overview).
  */
-import { count, eq, gt, or, type SQL } from "drizzle-orm";
+import { and, count, eq, gt, isNull, lte, or, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { GatewayError } from "../../shared/errors.ts";
 import { type Overview, overviewQuerySchema } from "../../shared/schema/usage-reads.ts";
-import { models } from "../db/schema/models.ts";
+import { modelHealth, models } from "../db/schema/models.ts";
 import { apiKeys, tenants } from "../db/schema/tenancy.ts";
+import { shownStatus } from "../health/shown-health.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { parse } from "../kernel/parse.ts";
@@ -49,6 +50,19 @@ export async function getOverview(ctx: VerbContext, analytics: AnalyticsStore, i
     active_tenants: await countOf(tenants, eq(tenants.status, "active")),
     model_count: await countOf(models),
     enabled_models: await countOf(models, eq(models.enabled, true)),
+    down_models: await downModels(ctx),
     key_count: await countOf(apiKeys),
   }));
+}
+
+/** Models in use that the list of models shows as down. */
+async function downModels({ db, now }: VerbContext): Promise<number> {
+  const until = models.health_maintenance_until;
+  const isAttended = or(isNull(until), lte(until, now()));
+  const [row] = await db
+    .select({ n: count() })
+    .from(models)
+    .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
+    .where(and(eq(models.enabled, true), isAttended, eq(shownStatus, "unhealthy")));
+  return row?.n ?? 0;
 }

@@ -1,62 +1,93 @@
 import { describe, expect, it } from "vitest";
-import { meanPerDay, runOutOf } from "./run-out.ts";
+import { type RecentUse, ratePerDay, runOutOf, withUse } from "./run-out.ts";
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const START = Date.UTC(2026, 10, 1);
-const MONTH = { startMs: START, endMs: Date.UTC(2026, 11, 1) };
+const END = Date.UTC(2026, 11, 1);
+const now = START + 10 * DAY_MS;
+
+describe("the rate of a budget", () => {
+  const used = (...uses: readonly (readonly [day: number, tokens: number])[]): RecentUse | undefined =>
+    uses.reduce<RecentUse | undefined>(
+      (recent, [day, tokens]) => withUse(recent, { tokens, nanoUsd: 2 * tokens }, START + day * DAY_MS),
+      undefined,
+    );
+  const rate = (recent: RecentUse | undefined, day: number) => ratePerDay(recent, "tokens", START + day * DAY_MS);
+
+  it("covers the time since the first use, of which the first day is a whole one", () => {
+    const recent = used([29.5, 10_000]);
+    expect(rate(recent, 29.5)).toBe(10_000);
+    expect(rate(recent, 29.51)).toBeCloseTo(10_000, -2);
+    expect(ratePerDay(recent, "nanoUsd", START + 29.5 * DAY_MS)).toBe(20_000);
+  });
+
+  it("is the use per day of somebody who uses the same every day", () => {
+    const daily = used(...Array.from({ length: 60 }, (_, day) => [day, 1_000_000] as const));
+    expect(rate(daily, 59.5)).toBeCloseTo(1_000_000, -5);
+  });
+
+  it("follows the last days", () => {
+    const grown = used(...Array.from({ length: 30 }, (_, day) => [day, day < 20 ? 1000 : 10_000] as const));
+    expect(rate(grown, 29.5)).toBeGreaterThan(7000);
+    expect(rate(grown, 60)).toBeLessThan(200);
+  });
+
+  it("is not known before the first use, and survives a clock that was set back", () => {
+    expect(rate(undefined, 3)).toBeNull();
+    const back = used([5, 100], [4, 100]);
+    expect(back).toMatchObject({ sinceMs: START + 4 * DAY_MS, tokens: 200 });
+    expect(rate(back, 3)).toBe(200);
+  });
+
+  it("loses nothing of many small requests", () => {
+    const many = used(...Array.from({ length: 1000 }, (_, at) => [at / 100_000, 1] as const));
+    expect(rate(many, 0.01)).toBeCloseTo(1000, -1);
+    expect(rate(many, 0.01)).toBeGreaterThan(999);
+  });
+});
 
 describe("the run-out of a budget", () => {
-  it("is where the mean rate of the period meets the cap", () => {
-    const now = START + 10 * DAY_MS;
-    expect(meanPerDay(50, MONTH, now)).toBe(5);
-    expect(runOutOf({ used: 50, cap: 100 }, MONTH, now)).toEqual({
+  it("is where the rate meets the cap", () => {
+    expect(runOutOf({ used: 50, cap: 100, perDay: 5 }, END, now)).toEqual({
       atMs: START + 20 * DAY_MS,
       capToLast: 150,
       perDayToLast: 2.5,
     });
   });
 
-  it("is none when the period ends first", () => {
-    expect(runOutOf({ used: 10, cap: 100 }, MONTH, START + 10 * DAY_MS)).toEqual({
+  it("is none when the period ends first, to the instant of the reset", () => {
+    expect(runOutOf({ used: 10, cap: 100, perDay: 1 }, END, now)).toEqual({
       atMs: null,
       capToLast: 30,
       perDayToLast: 4.5,
     });
-    // to the instant of the reset
-    expect(runOutOf({ used: 10, cap: 30 }, MONTH, START + 10 * DAY_MS)).toMatchObject({ atMs: null });
+    expect(runOutOf({ used: 10, cap: 30, perDay: 1 }, END, now)).toMatchObject({ atMs: null });
   });
 
   it("is now when nothing is left, also of a cap of 0", () => {
-    const now = START + 10 * DAY_MS;
-    expect(runOutOf({ used: 120, cap: 100 }, MONTH, now)).toMatchObject({ atMs: now, perDayToLast: 0, capToLast: 360 });
-    expect(runOutOf({ used: 0, cap: 0 }, MONTH, now)).toMatchObject({ atMs: now, capToLast: 0 });
+    expect(runOutOf({ used: 120, cap: 100, perDay: 12 }, END, now)).toMatchObject({
+      atMs: now,
+      perDayToLast: 0,
+      capToLast: 360,
+    });
+    expect(runOutOf({ used: 0, cap: 0, perDay: 0 }, END, now)).toMatchObject({ atMs: now, capToLast: 0 });
   });
 
   it("is none while nothing is used", () => {
-    expect(runOutOf({ used: 0, cap: 100 }, MONTH, START + DAY_MS)).toMatchObject({ atMs: null, capToLast: 0 });
+    expect(runOutOf({ used: 0, cap: 100, perDay: 0 }, END, now)).toMatchObject({ atMs: null, capToLast: 0 });
   });
 
   it("has a date without an end of the period, and then nothing to last until", () => {
-    const lifetime = { startMs: START, endMs: null };
-    expect(runOutOf({ used: 50, cap: 100 }, lifetime, START + 10 * DAY_MS)).toEqual({
+    expect(runOutOf({ used: 50, cap: 100, perDay: 5 }, null, now)).toEqual({
       atMs: START + 20 * DAY_MS,
       capToLast: null,
       perDayToLast: null,
     });
-    expect(runOutOf({ used: 1e-9, cap: 1e9 }, lifetime, START + DAY_MS)).toMatchObject({ atMs: null });
-  });
-
-  it("is not known in the first hour, before the start, or without one", () => {
-    for (const [startMs, nowMs] of [
-      [START, START + 3_599_999],
-      [START, START - DAY_MS],
-      [null, START],
-    ] as const)
-      expect(runOutOf({ used: 5, cap: 10 }, { startMs, endMs: null }, nowMs)).toBeNull();
-    expect(runOutOf({ used: 5, cap: 10 }, MONTH, START + 3_600_000)).not.toBeNull();
+    expect(runOutOf({ used: 0, cap: 1e9, perDay: 1e-9 }, null, now)).toMatchObject({ atMs: null });
   });
 
   it("leaves a period that is over without a rate to last", () => {
-    expect(runOutOf({ used: 50, cap: 100 }, MONTH, MONTH.endMs + 1)).toMatchObject({ atMs: null, perDayToLast: null });
+    expect(runOutOf({ used: 50, cap: 100, perDay: 5 }, END, END + 1)).toMatchObject({ atMs: null, perDayToLast: null });
   });
 });

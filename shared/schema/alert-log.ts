@@ -32,6 +32,7 @@ const firingAlertSchema = z
   .object({
     ...issue,
     since: shownTime,
+    last_at: shownTime.meta({ description: "When it was raised last, with this detail" }),
     repeats: z.number().int().meta({ description: "How many times the alert was raised again since then" }),
     ...mark,
   })

@@ -1,8 +1,9 @@
 /** The issues that a person must act on now (docs/rules/attention.md). */
 import * as z from "zod";
+import { SEVERITIES } from "../catalogues/alerts.ts";
 import { shownTime } from "../fields/common-fields.ts";
 
-/** The kinds, the most urgent first: the order of the list. */
+/** The kinds, the most urgent first: the order of entries of the same severity. */
 export const ATTENTION_KINDS = [
   "cell_unreachable",
   "model_down",
@@ -32,6 +33,12 @@ export const attentionItemSchema = z
     name: z.string(),
     detail: z.string(),
     since: shownTime.nullable().meta({ description: "When the problem started. Null: unknown" }),
+    severity: z.enum(SEVERITIES),
+    alert_key: z.string().nullable().meta({ description: "Key of the alert about it, which can be muted. Null: none" }),
+    muted_until: shownTime.nullable().meta({ description: "Until when that alert is muted. Null: it is not" }),
   })
   .meta({ id: "AttentionItem" });
 export type AttentionItem = z.infer<typeof attentionItemSchema>;
+
+/** An entry as the part that found it knows it. */
+export type FoundItem = Omit<AttentionItem, "severity" | "alert_key" | "muted_until">;

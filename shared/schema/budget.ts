@@ -27,7 +27,7 @@ export const budgetUsageSchema = z
     tokens_per_day: z
       .number()
       .nullable()
-      .meta({ description: "Mean since the period started. Null: in its first hour, or without a start" }),
+      .meta({ description: "Mean since the first use, recent days weighted more. Null: nothing was used yet" }),
     cost_usd_per_day: z.number().nullable(),
     runs_out_at: timestamp
       .nullable()

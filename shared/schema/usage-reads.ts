@@ -272,6 +272,7 @@ export const overviewSchema = z
     active_tenants: count,
     model_count: count,
     enabled_models: count,
+    down_models: count.meta({ description: "Enabled models that are down and not in maintenance" }),
     key_count: count,
   })
   .meta({ id: "OverviewSummary" });

@@ -50,6 +50,9 @@ export const budgetReadSchema = z.object({
   remaining_cost_usd: z.number().nullable(),
   ratio: z.number().nullable(),
   state: z.enum(["none", "ok", "warned", "exhausted"]),
+  /** An older Worker sends no rates. */
+  tokens_per_day: z.number().nullable().default(null),
+  cost_usd_per_day: z.number().nullable().default(null),
 });
 export type BudgetRead = z.infer<typeof budgetReadSchema>;
 

@@ -45,7 +45,7 @@ describe("an active alert", () => {
 
     const panel = page.getByRole("complementary", { name: "Alert" });
     await panel.getByText("What it means").waitFor();
-    await panel.getByText(`docs/reference/alerts.md#model_health_down`).waitFor();
+    await panel.getByText("Its health checks fail. Check its requests and its upstream.").waitFor();
     await panel.getByRole("button", { name: "Acknowledge", exact: true }).click();
     await panel.getByText(/^Acknowledged by admin/).waitFor();
     await panel.getByRole("table", { name: "Who acknowledged or muted it" }).getByText("mark alert").first().waitFor();
@@ -101,8 +101,8 @@ describe("the history", () => {
     await page.goto("/alerts");
     await page.getByRole("tab", { name: "History" }).click();
     const list = page.getByRole("table", { name: "Alerts, newest first" });
-    await page.getByLabel("Text").fill(name);
-    await page.getByLabel("Text").press("Enter");
+    await page.getByLabel("Search", { exact: true }).fill(name);
+    await page.getByLabel("Search", { exact: true }).press("Enter");
     await page.waitForURL((url) => url.searchParams.get("q") === name);
     await list.getByRole("row").filter({ hasText: name }).waitFor();
     await page.getByLabel("Severity").selectOption("critical");

@@ -230,6 +230,7 @@ it("a user rotates, disables and enables the own key, and the data plane follows
     newStatus: 200,
   });
   await page.getByRole("button", { name: "Disable", exact: true }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Disable" }).click();
   await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
   expect(await statusWith(next)).toBe(403);
   await page.goto("/portal");

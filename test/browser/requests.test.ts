@@ -51,6 +51,7 @@ it("why a call failed is found in three clicks, beside a call that was served", 
   await page.goto("/logs");
   await rowsIn(page).nth(3).waitFor();
   await list(page).getByRole("columnheader", { name: "Tenant" }).waitFor();
+  await list(page).getByRole("columnheader", { name: "Key" }).waitFor({ state: "detached" });
   expect({ overflowOfAll: await overflowOf(page) }).toEqual({ overflowOfAll: 0 });
   await page.goto(`/logs?tenant_id=${tenant.id}`);
   await rowsIn(page).nth(3).waitFor();
@@ -61,7 +62,7 @@ it("why a call failed is found in three clicks, beside a call that was served", 
   const heads = await list(page).getByRole("columnheader").allInnerTexts();
   expect({ overflow, heads: heads.slice(1).map((head) => head.split(",")[0]) }).toEqual({
     overflow: 0,
-    heads: ["Time", "Key", "Model", "Status", "Reason", "Wait", "First token", "Total", "Tokens/s", "Cost"],
+    heads: ["Time", "Key", "Model", "Status", "Reason", "Wait", "First token", "Total", "Cost"],
   });
   expect(await accessibilityProblems(page)).toEqual([]);
 

@@ -127,6 +127,41 @@ it.each(["tenant", "key"])("undo restores a removed budget of a %s with its star
 });
 
 describe("a tenant", () => {
+  it("is suspended only after a question that says what ends", async () => {
+    const tenant = await newTenant({});
+    const { name } = tenant;
+    const { page, problems } = await fixture.open({ as: "admin" });
+    await page.goto(`/tenants?q=${name}`);
+    const suspend = page.getByRole("button", { name: `Suspend: ${name}` });
+    await suspend.click();
+    const asked = page.getByRole("alertdialog", { name: `Suspend ${name}?` });
+    await asked.getByText("Running requests: 0, waiting: 0. They end with 403").waitFor();
+    await asked.getByRole("button", { name: "Cancel" }).click();
+    expect((await tenantNow(tenant)).status).toBe("active");
+    await suspend.click();
+    await asked.getByRole("button", { name: "Suspend" }).click();
+    await page.getByText(`${name} is suspended`).waitFor();
+    expect((await tenantNow(tenant)).status).toBe("suspended");
+    // nothing ends when access comes back
+    await page.getByRole("button", { name: `Activate: ${name}` }).click();
+    await page.getByText(`${name} is active`).waitFor();
+    expect(problems()).toEqual([]);
+  });
+
+  it("opens its form at the budget from the budget's tab, and goes back there", async () => {
+    const { id } = await newTenant({});
+    const { page, problems } = await fixture.open({ as: "admin" });
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await page.goto(`/tenants/${id}?tab=budget`);
+    await page.getByRole("link", { name: "Raise the budget" }).click();
+    const heading = page.getByRole("heading", { name: "Budget", exact: true });
+    await heading.waitFor();
+    await expect.poll(async () => (await heading.boundingBox())?.y ?? 9999).toBeLessThan(250);
+    await page.getByRole("button", { name: "Back", exact: true }).click();
+    await page.getByText("Used in this period").waitFor();
+    expect(problems()).toEqual([]);
+  });
+
   it("shows budget, schedule, policies, usage and changes, and says when it is deleted meanwhile", async () => {
     const tenant = await newTenant({ timezone: "Asia/Kolkata" });
     await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/budget`, {
@@ -142,7 +177,7 @@ describe("a tenant", () => {
     await page.getByLabel("Budget in tokens").fill("0");
     await page.getByText("A limit of 0 tokens refuses every new request").waitFor();
     await page.getByRole("button", { name: "Discard" }).click();
-    await page.getByRole("button", { name: "Back to overview" }).click();
+    await page.getByRole("button", { name: "Back", exact: true }).click();
     for (const [tab, words] of [
       ["Schedule", "Access is open."],
       ["Models", "All models."],

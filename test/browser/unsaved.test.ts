@@ -27,7 +27,7 @@ it("a tab, a link, the back button and a reload ask before a form is taken away"
   await page.getByRole("button", { name: "Edit" }).click();
   const description = page.getByLabel("Description");
   await description.fill("typed");
-  await page.getByRole("button", { name: "Back to overview" }).click();
+  await page.getByRole("button", { name: "Back", exact: true }).click();
   await keep(page);
   await page.getByRole("navigation").getByRole("link", { name: "Tenants" }).click();
   await keep(page);
@@ -51,7 +51,7 @@ it("a tab, a link, the back button and a reload ask before a form is taken away"
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText(`Settings saved for ${model.model_name}`).waitFor();
   await page.getByLabel("Check interval (s)").fill("77");
-  await page.getByRole("button", { name: "Back to overview" }).click();
+  await page.getByRole("button", { name: "Back", exact: true }).click();
   await question(page).getByRole("button", { name: "Discard" }).click();
   await page.getByRole("tab", { name: "Usage" }).click();
   await page.getByText("No requests in this period").first().waitFor();

@@ -130,7 +130,7 @@ export class Played {
     for (const whose of ["tenant", "key"] as const) {
       const { account, reserved, limits: newest } = this.core.read(whose, given, this.nowMs);
       expect([account.usedTokens, account.usedNanoUsd, ...Object.values(reserved)].every(isAmount)).toBe(true);
-      const read = budgetUsageOf(newest[whose].term, account, reserved, { startMs: null, endMs: null });
+      const read = budgetUsageOf(newest[whose].term, account, reserved, { startMs: null, endMs: null }, this.nowMs);
       for (const [name, value] of Object.entries(read))
         expect({ name, isInRange: typeof value !== "number" || (value >= 0 && value <= AMOUNT_MAX) }).toEqual({
           name,

@@ -223,11 +223,14 @@ const EXPECTED = {
     "Upstream stream interrupted",
     /^model-mark-\S+: connection broke after \d+ bytes \(2 repeats suppressed\)$/,
   ],
-  term_budget_warn: ["Tenant budget at 80 percent", /^"mark-\S+": 33 of 40 tokens \(lifetime\)$/],
+  term_budget_warn: [
+    "Tenant budget at 80 percent",
+    /^"mark-\S+": 33 of 40 tokens \(lifetime\); 33 a day, runs out on \d{4}-\d\d-\d\d at this rate$/,
+  ],
   term_budget_exhausted: ["Tenant budget exhausted", /^"mark-\S+": 66 of 40 tokens \(lifetime\)$/],
   key_term_budget_warn: [
     "API key budget at 80 percent",
-    /^"(mark-\S+)", key "key of \1": 33 of 40 tokens \(lifetime\)$/,
+    /^"(mark-\S+)", key "key of \1": 33 of 40 tokens \(lifetime\); 33 a day, runs out on \d{4}-\d\d-\d\d at this rate$/,
   ],
   key_term_budget_exhausted: [
     "API key budget exhausted",

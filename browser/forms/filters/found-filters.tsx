@@ -1,6 +1,8 @@
 /** One tenant, model or key among any number of them, found by typing a part of its name. */
+
 import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useState } from "react";
+import { sentence } from "../../data/api-error.ts";
 import { read } from "../../data/reads.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { texts } from "../../messages/texts.ts";
@@ -18,7 +20,7 @@ interface ChooseProps {
 
 /** Why nothing is found; undefined: the search has not failed. */
 export function failureOf(error: { readonly message: string; readonly code: string } | null): string | undefined {
-  return error === null ? undefined : `${error.message} (${error.code})`;
+  return error === null ? undefined : sentence(error.message);
 }
 
 /**

@@ -6,6 +6,7 @@ import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { serverNowMs } from "../../time/server-time.ts";
 import { Button } from "../../ui/button.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { Row } from "../../ui/layout.tsx";
 import { DeleteButton } from "../record/delete-button.tsx";
 import { useAnnouncedWrite } from "../record/use-announced-write.ts";
@@ -30,6 +31,7 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
   const { id, disabled, tracing_enabled } = apiKey;
   const { role } = useCurrentUser();
   const [isRotating, setRotating] = useState(false);
+  const [isDisabling, setDisabling] = useState(false);
   const [rotated, setRotated] = useState<{ readonly created: Records["CreatedApiKey"]; readonly atMs: number } | null>(
     null,
   );
@@ -62,9 +64,22 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
           {text("rotate")}
         </Button>
       )}
-      <Button writes isBusy={disabling.isBusy} onClick={() => disabling.run(!disabled)}>
+      <Button writes isBusy={disabling.isBusy} onClick={() => (disabled ? disabling.run(false) : setDisabling(true))}>
         {text(disabled ? "enable" : "disable")}
       </Button>
+      <Confirm
+        isOpen={isDisabling}
+        onCancel={() => setDisabling(false)}
+        onConfirm={() => {
+          setDisabling(false);
+          disabling.run(true);
+        }}
+        title={text("disableTitle", { name })}
+        confirmLabel={text("disable")}
+        cancelLabel={text("cancel")}
+      >
+        {text("disableText")}
+      </Confirm>
       {role === "admin" && !isOfConsole && (
         <Button
           writes

@@ -80,7 +80,7 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
       if ((await onSubmit(judged.data, sent.current)) !== false) setTyped(false);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      setErrors(serverErrors(error.param, `${error.message} (${error.code})`, names));
+      setErrors(serverErrors(error.param, error.said, names));
     } finally {
       setBusy(false);
     }

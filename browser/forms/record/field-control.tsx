@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode, useId } from "react";
+import { Fragment, type ReactNode, useEffect, useId } from "react";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { CheckField, Field, SelectField, TextArea, TextField } from "../../ui/fields.tsx";
@@ -88,6 +88,13 @@ export function FormFields(props: FormFieldsProps) {
 }
 
 const partId = (first: string): string => `part-${first}`;
+
+/** Opens a form at the part that begins with a field. */
+export function useOpenPart(first: string | undefined): void {
+  useEffect(() => {
+    if (first !== undefined) document.getElementById(partId(first))?.scrollIntoView();
+  }, [first]);
+}
 
 function Controls({ specs, draft, errors, onType, zone, offered, controls, headings, foldFrom }: FormFieldsProps) {
   return specs.map((spec) => {

@@ -129,7 +129,7 @@ export function RecordForm(props: RecordFormProps) {
     touches,
     done: () => text("saved", { what, name }),
     failed: () => text("undoFailed", { what, name }),
-    onFailed: (error) => setErrors(serverErrors(error.param, `${error.message} (${error.code})`, names)),
+    onFailed: (error) => setErrors(serverErrors(error.param, error.said, names)),
     onDone: () => {
       setEdit(null);
       setErrors(NO_ERRORS);

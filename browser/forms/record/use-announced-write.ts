@@ -1,5 +1,5 @@
 /** A write that tells how it went at the corner of the page, and offers to take it back where it has an inverse. */
-import { ApiError } from "../../data/api-error.ts";
+import { ApiError, sentence } from "../../data/api-error.ts";
 import type { ReadPath } from "../../data/reads.ts";
 import { warningsOf } from "../../data/untyped.ts";
 import { useWrite } from "../../data/writes.ts";
@@ -72,7 +72,7 @@ export function announce(
   { isPending, value }: { readonly isPending: boolean; readonly value: unknown },
   action?: { label: string; onPress: () => void },
 ): void {
-  const told = [...(isPending ? [text("pending")] : []), ...warningsOf(value).map((warning) => sentence(warning))];
+  const told = [...(isPending ? [text("pending")] : []), ...warningsOf(value).map(sentence)];
   toast({
     title,
     tone: told.length > 0 ? "warn" : "good",
@@ -81,13 +81,8 @@ export function announce(
   });
 }
 
-/** The server's warnings begin small and have no end, as its errors. */
-function sentence(warning: string): string {
-  return `${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`;
-}
-
 /** Tells that something failed, with what the server said. */
 export function complain(title: string, error: unknown): void {
-  const detail = error instanceof ApiError ? `${error.message} (${error.code})` : undefined;
+  const detail = error instanceof ApiError ? error.said : undefined;
   toast({ title, tone: "bad", ...(detail === undefined ? {} : { detail }) });
 }

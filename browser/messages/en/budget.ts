@@ -2,6 +2,7 @@
 export const budgetTexts = {
   title: "Budget",
   used: "Used in this period",
+  raise: "Raise the budget",
   tokens: "Tokens",
   usd: "USD",
   loading: "Loading the budget",

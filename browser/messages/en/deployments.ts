@@ -108,8 +108,7 @@ export const deploymentTexts = {
   misses: "Failed probes",
   message: "Message",
   noReplicas: "No replicas",
-  noReplicasText:
-    "The provisioner submits a job for each within seconds. If none appears, test the job scheduler in the settings.",
+  noReplicasText: "If no job starts within seconds, check the job scheduler settings.",
   noReplicasOff: "The target is 0, or the spec is off. Scale it up, or turn it on.",
   replicasFailed: "Could not load the replicas.",
   notSubmitted: "not submitted yet",

@@ -57,7 +57,7 @@ export const explainTexts = {
   wait_model_cap_fix: "A request for this model finishes, or the model's max concurrency is raised.",
   wait_group_share_name: "Group share",
   wait_group_share:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the group {group} uses its share of the slots, and other groups want the rest.",
+    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the group {group} uses its share of the slots, and other groups need the rest.",
   wait_group_share_fix:
     "A request of the group finishes, other groups need fewer slots, or the group's weight is raised.",
   wait_tenant_share_name: "Tenant share",
@@ -68,7 +68,7 @@ export const explainTexts = {
   wait_cell_full_name: "Cell is full",
   wait_cell_full:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: every slot of the cell is in use.",
-  wait_cell_full_fix: "Any request finishes, or the cell gets more slots.",
+  wait_cell_full_fix: "A request must finish, or the cell needs more slots.",
   wait_headroom_name: "Headroom",
   wait_headroom:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the tenant uses its share of the slots, and the free ones are reserved for tenants below theirs.",
@@ -83,7 +83,7 @@ export const explainTexts = {
   attention_model_down: "Model {name} is down",
   attention_model_down_text: "Its health checks fail. Check its requests and its upstream.",
   attention_no_replica: "Model {name} has no healthy replica",
-  attention_no_replica_text: "Its requests fail until one is.",
+  attention_no_replica_text: "Requests to it fail until a replica is healthy.",
   attention_endpoint_down: "Endpoint {name} is down",
   attention_endpoint_down_text: "Its health checks fail. The model's other endpoints, if any, keep serving.",
   attention_provisioner_held: "The provisioner is on hold",
@@ -99,7 +99,8 @@ export const explainTexts = {
   attention_alert_text: "This alert is active.",
   alert_upstream:
     "Requests for this model fail at its upstream. Open its failed requests, then check the upstream's own log.",
-  alert_queue: "Requests wait a long time for a slot. Open the queues: each names the limit that blocks it.",
+  alert_queue:
+    "Open the queues: each names what blocks it. Model: add an endpoint or raise its max concurrency. Tenant or share: raise its limit or weight. Cell: add slots.",
   alert_mcp: "Test the connection of the MCP server, then check its own log.",
   alert_guardrails: "Check the tenant's guardrails, and its requests if you did not expect this.",
   alert_objects:
@@ -115,7 +116,7 @@ export const explainTexts = {
   alert_disk: "Free space on this machine before it is full.",
   alert_token: "Someone uses wrong admin tokens. Check who can reach the Management API.",
   alert_jwks: "Check that the gateway can reach the identity provider.",
-  alert_other: "The reference of alerts says what to do about {key}.",
+  alert_other: "Nothing to do: {key} reports what happened.",
   attention_backup_failed: "Scheduled backups fail",
   attention_backup_failed_text: "No recent backup was stored. Older backups are still there.",
   attention_sync_pending: "Some cells do not have the latest changes",
@@ -146,10 +147,11 @@ export const explainTexts = {
   rateUnknown: "–",
   perDay: "{amount} a day",
   tokensShort: "{tokens} tokens",
-  budgetLasts: "Lasts",
+  budgetLasts: "Not before it resets",
   budgetUsedUp: "Used up",
   runsOutOn: "{day} ({age})",
   rateLasts: "Averaging {rate}, the budget lasts until it resets.",
+  rateTight: "Averaging {rate}, what is left is just enough until it resets.",
   rateLastsLong: "Averaging {rate}, the budget does not run out.",
   rateUsedUp: "The average was {rate}.",
   rateRunsOut: "Averaging {rate}, the budget runs out on {day} ({age}).",

@@ -1,15 +1,15 @@
 /** Health of models and endpoints in words. */
 export const healthTexts = {
   healthy: "Healthy",
-  healthy_text: "The last check succeeded.",
+  healthy_text: "The last check or request succeeded.",
   degraded: "Degraded",
-  degraded_text: "It responds, but with errors. Requests are still sent to it.",
+  degraded_text: "It responds, but with errors. It still gets requests.",
   unhealthy: "Down",
-  unhealthy_text: "{count, plural, one {# check has} other {# checks have}} failed in a row.",
+  unhealthy_text: "Its checks fail, or no replica serves it. Failed checks in a row: {count}.",
   unknown: "Unknown",
   unknown_text: "Not checked yet, or the check was inconclusive.",
-  disabled: "Not checked",
-  disabled_text: "Health checks are off, or the model is disabled.",
+  disabled: "Disabled",
+  disabled_text: "It is disabled.",
   maintenance: "In maintenance",
-  maintenance_text: "In maintenance until {instant}: no checks and no alerts.",
+  maintenance_text: "Until {instant}: no checks and no alerts.",
 } as const;

@@ -71,6 +71,9 @@ export const keysTexts = {
   budgetTitle: "Budget",
   actions: "Actions",
   disable: "Disable",
+  disableTitle: "Disable the key {name}?",
+  disableText:
+    "New requests with it are refused at once (403), and running ones end within 5 s. You can enable it again.",
   enable: "Enable",
   disabledDone: "{name} is disabled: its requests are refused",
   enabledDone: "{name} is enabled",
@@ -95,7 +98,8 @@ export const keysTexts = {
   grace604800: "1 week",
   delete: "Delete",
   deleteTitle: "Delete the key {name}?",
-  deleteText: "Requests with it are refused at once (401). Its usage stays in the reports. This cannot be undone.",
+  deleteText:
+    "New requests with it are refused at once (401), and running ones end within 5 s. Its usage stays in the reports. This cannot be undone.",
   deleted: "{name} deleted",
   deleteFailed: "{name} was not deleted",
   cancel: "Cancel",

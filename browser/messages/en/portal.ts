@@ -95,7 +95,7 @@ export const portalTexts = {
   can_tools: "tools",
   can_json: "JSON schema",
   can_system: "system prompt",
-  off: "Off",
+  off: "Disabled",
   noModels: "No models yet",
   noModelsText: "Models appear here once an admin allows them.",
   noMatch: "No model matches",

@@ -10,9 +10,8 @@ export const tenantTexts = {
   edit: "Edit",
   editButton: "Edit",
   try: "Call as this tenant",
-  editDone: "Back to overview",
-  editNote:
-    "Everything is saved at once. The list above the button shows what will change. Policies are on their own tabs.",
+  editDone: "Back",
+  editNote: "Policies are on their own tabs.",
   settings: "Settings",
   allModels: "All models.",
   schedule: "Schedule",

@@ -29,8 +29,7 @@ export const usersTexts = {
   grantsTitle: "Roles by group",
   groupsText:
     "Applied at every sign-in, on top of what an admin sets. A person who leaves a group loses what it gave at the next sign-in.",
-  noGroupsClaim:
-    "No sign-in provider sends groups. Set groups_claim of a provider in OIDC_PROVIDERS to the claim that names them.",
+  noGroupsClaim: "No sign-in provider sends groups. Whoever runs the gateway sets groups_claim in OIDC_PROVIDERS.",
   grantsFailed: "Could not load the groups.",
   noGrants: "No group has a role",
   noGrantsText: "Give a group of a sign-in provider a role, and its people get it when they sign in.",

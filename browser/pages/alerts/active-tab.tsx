@@ -104,6 +104,7 @@ const COLUMNS: readonly ListColumn<Firing>[] = [
     cell: ({ detail }) => <bdi title={detail}>{detail}</bdi>,
   },
   { id: "since", head: text("since"), sortBy: ({ since }) => since, cell: ({ since }) => <Age at={since} /> },
+  { id: "last", head: text("lastAt"), sortBy: ({ last_at }) => last_at, cell: ({ last_at }) => <Age at={last_at} /> },
   { id: "repeats", head: text("repeats"), isExtra: true, align: "right", cell: ({ repeats }) => repeats },
   { id: "mark", head: text("mark"), cell: (alert) => <MarkBadges {...alert} isShort /> },
   {

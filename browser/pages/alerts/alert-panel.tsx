@@ -83,14 +83,13 @@ function Head({ alert }: AlertProps) {
   );
 }
 
-function Meaning({ alert: { means, action, runbook } }: AlertProps) {
+function Meaning({ alert: { key, means } }: AlertProps) {
   return (
     <>
       <h3>{text("means")}</h3>
       <p>{means}</p>
-      <h3>{text("action")}</h3>
-      <p>{action}</p>
-      <Facts facts={[[text("runbook"), <code key="runbook">{runbook}</code>]]} />
+      <h3>{text("next")}</h3>
+      <p>{explainAlert(key).sentence}</p>
     </>
   );
 }

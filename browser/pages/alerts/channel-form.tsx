@@ -1,8 +1,11 @@
 /** The controls of a channel's form. */
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import type * as z from "zod";
 import { ALERT_TITLES } from "../../../shared/catalogues/alerts.ts";
 import { createChannelSchema } from "../../../shared/schema/alert-channel.ts";
 import { CHANNEL_TYPES, type ChannelType } from "../../../shared/schema/settings/alerts.ts";
+import { read } from "../../data/reads.ts";
 import { type FieldValues, undoBody } from "../../forms/record/drafts.ts";
 import type { OwnControl } from "../../forms/record/field-control.tsx";
 import { type FieldSpec, fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
@@ -46,7 +49,7 @@ export function undoChannel(body: FieldValues, base: FieldValues): FieldValues |
 
 /** A URL is given again, or stays: without one a webhook is nothing. `empty`: what an empty field means. */
 const urlControl =
-  (hint: string, empty: "" | undefined): OwnControl =>
+  (hint: ReactNode, empty: "" | undefined): OwnControl =>
   ({ typed, onType, error }) => (
     <TextField
       label={text("url")}
@@ -86,8 +89,18 @@ const kindsControl: OwnControl = ({ typed, onType, error }) => {
   );
 };
 
+/** How a new URL is stored, which depends on the gateway's encryption key. */
+function Storage() {
+  const isSealed = useQuery(read("/api/v1/about")).data?.secrets_encrypted;
+  return (
+    <>
+      {isSealed !== undefined && text(isSealed ? "urlSealed" : "urlPlain")} {text("urlNew")}
+    </>
+  );
+}
+
 /** Of the form of a new channel, and of one that is there. */
-export const NEW_CONTROLS = { url: urlControl(text("urlNew"), ""), kinds: kindsControl };
+export const NEW_CONTROLS = { url: urlControl(<Storage />, ""), kinds: kindsControl };
 export const STORED_CONTROLS = { url: urlControl(text("urlStored"), undefined), kinds: kindsControl };
 
 /** The type of a new channel, which decides on its other fields. */

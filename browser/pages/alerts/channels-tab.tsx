@@ -6,6 +6,7 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
+import { alertChannelTexts } from "../../messages/en/alert-channels.ts";
 import { alertsTexts } from "../../messages/en/alerts.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -16,6 +17,7 @@ import { Empty } from "../../ui/states.tsx";
 import { ruleText } from "./channel-words.ts";
 
 const text = texts("alerts", alertsTexts);
+const channelText = texts("alert-channels", alertChannelTexts);
 const ChannelDialog = lazy(async () => ({ default: (await import("./channel-dialog.tsx")).ChannelDialog }));
 const EVERY_MS = 10_000;
 /** In the address, in place of the id of a channel. */
@@ -78,9 +80,9 @@ const COLUMNS: readonly ListColumn<Channel>[] = [
   { id: "name", head: text("channelName"), sortBy: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
   {
     id: "type",
-    head: text("channelType"),
+    head: channelText("channelType"),
     sortBy: ({ type }) => type,
-    cell: ({ type, recipients }) => <span title={recipients.join(", ")}>{text(`type_${type}`)}</span>,
+    cell: ({ type, recipients }) => <span title={recipients.join(", ")}>{channelText(`type_${type}`)}</span>,
   },
   {
     id: "rule",
@@ -88,7 +90,7 @@ const COLUMNS: readonly ListColumn<Channel>[] = [
     isWide: true,
     cell: (channel) => <span title={channel.kinds.join(", ")}>{ruleText(channel)}</span>,
   },
-  { id: "last", head: text("channelLast"), cell: (channel) => <LastDelivery channel={channel} /> },
+  { id: "last", head: channelText("channelLast"), cell: (channel) => <LastDelivery channel={channel} /> },
   {
     id: "failed",
     head: text("channelFailedCount"),
@@ -98,20 +100,20 @@ const COLUMNS: readonly ListColumn<Channel>[] = [
   },
   {
     id: "state",
-    head: text("channelState"),
+    head: channelText("channelState"),
     sortBy: ({ enabled }) => Number(enabled),
     cell: ({ enabled }) => (
-      <Badge tone={enabled ? "good" : "neutral"}>{text(enabled ? "channelOn" : "channelOff")}</Badge>
+      <Badge tone={enabled ? "good" : "neutral"}>{channelText(enabled ? "channelOn" : "channelOff")}</Badge>
     ),
   },
 ];
 
 function LastDelivery({ channel: { last_delivery: last } }: { readonly channel: Channel }) {
-  if (last === null) return text("channelNever");
+  if (last === null) return channelText("channelNever");
   return (
     <span title={last.detail}>
       <Badge tone={last.ok ? "good" : "bad"}>
-        {last.ok ? text("channelSent") : text("channelNotSent", { detail: last.detail })}
+        {last.ok ? channelText("channelSent") : channelText("channelNotSent", { detail: last.detail })}
       </Badge>{" "}
       <Age at={last.at} />
     </span>

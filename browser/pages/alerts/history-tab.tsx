@@ -39,8 +39,9 @@ export function AlertHistory({ search, onChange, onOpen }: AlertHistoryProps) {
   const entries = useList<Entry>(PATH, query, { everyMs: EVERY_MS });
   const view = useListView({ rows: entries.data, columns: COLUMNS });
   const isFiltered = [...HISTORY_FILTERS, "period" as const].some((name) => search[name] !== undefined);
-  const listed = [...(entries.data ?? []).map(({ kind }) => kind), search.kind];
-  const kinds = [...new Set(listed)].filter((kind) => typeof kind === "string").toSorted(byText);
+  const titles = new Map((entries.data ?? []).flatMap(({ kind, title }) => (kind === null ? [] : [[kind, title]])));
+  if (search.kind !== undefined && !titles.has(search.kind)) titles.set(search.kind, search.kind);
+  const kinds = [...titles].map(([value, label]) => ({ value, label })).toSorted((a, b) => byText(a.label, b.label));
   const clear = (): void =>
     onChange({ severity: undefined, state: undefined, kind: undefined, q: undefined, period: undefined });
   return (
@@ -78,7 +79,7 @@ interface HistoryFiltersProps extends Pick<AlertHistoryProps, "search" | "onChan
   /** Absent: nothing is filtered by. */
   readonly onClear: (() => void) | undefined;
   /** Alerts to choose from: those that are listed, and the chosen one. */
-  readonly kinds: readonly string[];
+  readonly kinds: readonly { readonly value: string; readonly label: string }[];
 }
 
 function HistoryFilters({ search, onChange, onClear, kinds }: HistoryFiltersProps) {
@@ -114,7 +115,7 @@ function HistoryFilters({ search, onChange, onClear, kinds }: HistoryFiltersProp
           label={text("kind")}
           value={search.kind ?? ""}
           onChange={({ target }) => onChange({ kind: target.value === "" ? undefined : target.value })}
-          choices={[{ value: "", label: text("allKinds") }, ...kinds.map((kind) => ({ value: kind, label: kind }))]}
+          choices={[{ value: "", label: text("allKinds") }, ...kinds]}
         />
         <PeriodFilter period={historyPeriod(search)} kinds={PERIODS} onPeriod={(period) => onChange({ period })} />
         {onClear !== undefined && (

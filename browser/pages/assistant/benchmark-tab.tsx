@@ -100,7 +100,7 @@ function OneBenchmark({ id }: { readonly id: string }) {
     send: async () => await api.POST("/api/v1/benchmarks/{id}/stop", { params: path }),
     touches: ["/api/v1/benchmarks/{id}", "/api/v1/benchmarks"],
     onDone: () => toast({ title: text("stopping") }),
-    onFailed: ({ message, code }) => toast({ title: text("notStopped"), detail: `${message} (${code})`, tone: "bad" }),
+    onFailed: ({ said }) => toast({ title: text("notStopped"), detail: said, tone: "bad" }),
   });
   const data = live.data?.id === id ? live.data : known.data;
   const queries = useQueryClient();

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import type { FairshareLive, FairshareSample } from "../../../shared/schema/load.ts";
+import { keptColors, seriesColor } from "../../charts/series-color.ts";
 import { SlotsBar } from "../../charts/slots-bar.tsx";
 import { read } from "../../data/reads.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
@@ -46,6 +47,11 @@ export function SlotsPanel({
   readonly onCapacity: () => void;
 }) {
   const { cell } = live;
+  const [positions, setPositions] = useState<ReadonlyMap<string, number>>(new Map());
+  const names = live.groups.map(({ name }) => name).toSorted((a, b) => (a < b ? -1 : 1));
+  // a group keeps its colour while it uses no slot
+  const kept = keptColors(positions, [...new Set([...positions.keys(), ...names, BATCHES_ID])]);
+  if (kept !== positions) setPositions(kept);
   const history = useQuery(
     read("/api/v1/fairshare/history", { params: { query: { cell } } }, { everyMs: HISTORY_EVERY_MS }),
   );
@@ -81,9 +87,11 @@ export function SlotsPanel({
         </Row>
       }
     >
-      <SlotsBar live={live} />
+      <SlotsBar live={live} colorOf={(group) => seriesColor(kept.get(group ?? BATCHES_ID) ?? 0)} />
       <Loaded state={history} texts={STATE_TEXTS}>
-        {(samples) => <Chart key={cell} live={live} history={samples} range={range} division={division} />}
+        {(samples) => (
+          <Chart key={cell} live={live} history={samples} range={range} division={division} positions={kept} />
+        )}
       </Loaded>
     </Panel>
   );
@@ -99,11 +107,14 @@ function Chart({
   history,
   range,
   division,
+  positions,
 }: {
   readonly live: FairshareLive;
   readonly history: readonly FairshareSample[];
   readonly range: RangeName;
   readonly division: Division;
+  /** Of the colours of groups. */
+  readonly positions: ReadonlyMap<string, number>;
 }) {
   const [seen, setSeen] = useState(NO_SAMPLES);
   useEffect(() => setSeen((before) => withSample(before, sampleOf(live))), [live]);
@@ -115,8 +126,12 @@ function Chart({
     [history, seen, range, division, nowMs],
   );
   const chartSeries = useMemo(
-    () => series.map(({ id, name, values }) => ({ id, label: labelOf(id, name), values })),
-    [series],
+    () =>
+      series.map(({ id, name, values }) => {
+        const at = positions.get(id);
+        return { id, label: labelOf(id, name), values, ...(at === undefined ? {} : { color: seriesColor(at) }) };
+      }),
+    [series, positions],
   );
   const limit = useMemo(
     () => ({ label: text("chartCapacity"), values: atMs.map(() => live.max_in_flight) }),

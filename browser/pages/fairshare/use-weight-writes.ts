@@ -38,7 +38,7 @@ export function useWeightWrites() {
         done.push(change);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        refusals.set(weightKey(change), `${error.message} (${error.code})`);
+        refusals.set(weightKey(change), error.said);
       }
     if (done.length > 0) {
       const said = done.map(saidOf);

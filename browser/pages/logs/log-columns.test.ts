@@ -1,11 +1,19 @@
 /** Which columns of the log a reader gets. */
 import { describe, expect, it } from "vitest";
 import { USAGE_ROW_FIELDS, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
-import { columnFacts, columnsFor } from "./log-columns.tsx";
+import { chosenColumns, columnFacts, columnsFor } from "./log-columns.tsx";
 
 const row = zeroUsageRow("r", 1000);
 
 describe("columns of the log", () => {
+  it("name keys of one tenant, and leave them out beside several tenants", () => {
+    const shown = (search: Parameters<typeof chosenColumns>[0], role: "admin" | "user" = "admin") =>
+      chosenColumns(search, role).map(({ id }) => id);
+    expect(shown({})).toEqual(["time", "tenant", "model", "status", "reason", "queue", "first", "total", "cost"]);
+    expect(shown({ tenant_id: "t" })).toEqual(shown({}).map((id) => (id === "tenant" ? "key" : id)));
+    expect(shown({}, "user")).toEqual(shown({ tenant_id: "t" }));
+  });
+
   it("read no field of operators where a tenant's user has them", () => {
     const read = new Set<string>();
     const watched = new Proxy(row, {

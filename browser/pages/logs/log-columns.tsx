@@ -67,7 +67,13 @@ const COLUMNS = [
     cell: (row) => formatMs(row.gateway_ms),
   },
   { id: "total", name: text("columnTotal"), align: "right", cell: (row) => formatMs(row.total_ms) },
-  { id: "speed", name: viewText("columnSpeed"), align: "right", cell: (row) => formatCount(outputTokensPerSec(row)) },
+  {
+    id: "speed",
+    name: viewText("columnSpeed"),
+    isExtra: true,
+    align: "right",
+    cell: (row) => formatCount(outputTokensPerSec(row)),
+  },
   {
     id: "tokens",
     name: text("columnTokens"),
@@ -128,10 +134,15 @@ export function columnFacts(row: SeenLog, role: "admin" | "user", ids: readonly 
 
 /**
  * Those of them that an address names; when it names none that there is, the usual ones without those that are the same in
- * every row.
+ * every row. Of several tenants the keys are left out: reason and cost need the room.
  */
 export function chosenColumns(search: LogsSearch, role: "admin" | "user"): readonly LogColumn[] {
-  const same = new Set([search.tenant_id && "tenant", search.key_id && "key", search.model && "model"]);
+  const isOfOne = role === "user" || search.tenant_id !== undefined;
+  const same = new Set([
+    search.tenant_id && "tenant",
+    (!isOfOne || search.key_id !== undefined) && "key",
+    search.model && "model",
+  ]);
   const columns = columnsFor(role).map((column) => ({
     ...column,
     isExtra: column.isExtra === true || same.has(column.id),

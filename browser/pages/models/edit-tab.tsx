@@ -6,6 +6,7 @@ import { healthConfigSchema } from "../../../shared/schema/model-health.ts";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
+import { useOpenPart } from "../../forms/record/field-control.tsx";
 import { type FieldSpec, fieldSpecs, objectSpecs } from "../../forms/record/field-specs.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -43,7 +44,8 @@ const HEADINGS = Object.fromEntries(
   Object.entries(MODEL_SECTIONS).map(([section, [first]]) => [first, text(section as keyof typeof MODEL_SECTIONS)]),
 );
 
-export function ModelEditTab({ model }: ModelTabProps) {
+export function ModelEditTab({ model, from }: ModelTabProps) {
+  useOpenPart(Object.entries(MODEL_SECTIONS).find(([section]) => section === from)?.[1][0]);
   const { id, model_name: name } = model;
   const { zone } = useZone();
   const queries = useQueryClient();
@@ -52,7 +54,7 @@ export function ModelEditTab({ model }: ModelTabProps) {
   // Always choices: a control that became another one while the form is open would count as changed.
   const specs = SPECS.map((spec) => (spec.name === "tool_servers" ? choices(spec.name, offered) : spec));
   return (
-    <Panel title={text("edit")} note={text("editNote")}>
+    <Panel title={text("edit")}>
       <RecordForm
         what={text("settings")}
         name={name}

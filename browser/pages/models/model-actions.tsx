@@ -11,7 +11,7 @@ const text = texts("models", modelsTexts);
 const DeleteModel = lazy(async () => ({ default: (await import("./delete-model.tsx")).DeleteModel }));
 
 /** Switches a model off and on, with undo, and deletes it. */
-export function ModelActions({ model }: ModelTabProps) {
+export function ModelActions({ model, onMaintenance }: ModelTabProps & { readonly onMaintenance: () => void }) {
   const { id, model_name: name, enabled } = model;
   const [isDeleting, setDeleting] = useState(false);
   const doneText = (isOn: boolean): string => text(isOn ? "enabledDone" : "disabledDone", { name });
@@ -26,6 +26,9 @@ export function ModelActions({ model }: ModelTabProps) {
     <>
       <Button writes isBusy={switching.isBusy} onClick={() => switching.run(!enabled)}>
         {text(enabled ? "disable" : "enable")}
+      </Button>
+      <Button writes onClick={onMaintenance}>
+        {text("maintenance")}
       </Button>
       <Button writes tone="danger" onClick={() => setDeleting(true)}>
         {text("delete")}

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Navigate, useNavigate } from "@tanstack/react-router";
 import { Pencil } from "lucide-react";
-import { type ComponentType, lazy, Suspense, useEffect } from "react";
+import { type ComponentType, lazy, Suspense, useEffect, useState } from "react";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
@@ -9,7 +9,6 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
 import { useReadOnly } from "../../ui/read-only.ts";
@@ -130,6 +129,8 @@ function ModelParts({ model }: ModelTabProps) {
   const nowMs = useNow(MINUTE_MS);
   const isReadOnly = useReadOnly();
   const Part = PARTS[tab];
+  const [from, setFrom] = useState(tab);
+  if (tab !== "edit" && tab !== from) setFrom(tab);
   const open = (id: ModelTab | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { tab: id }) });
   return (
@@ -139,26 +140,26 @@ function ModelParts({ model }: ModelTabProps) {
         question={model.description === "" ? pageText("modelsQuestion") : <bdi>{model.description}</bdi>}
         actions={
           <>
-            {model.enabled ? <HealthBadge status={shownHealth(model, nowMs)} /> : <Badge>{text("off")}</Badge>}
+            <HealthBadge status={shownHealth(model, nowMs)} />
             {tab !== "edit" && model.model_type === "chat" && !isReadOnly && (
               <Link to="/playground" search={{ model: model.model_name }}>
                 {text("try")}
               </Link>
             )}
             {tab === "edit" ? (
-              <Button onClick={() => open(undefined)}>{text("editDone")}</Button>
+              <Button onClick={() => open(from === "edit" ? undefined : from)}>{text("editDone")}</Button>
             ) : (
               <Button writes tone="primary" icon={<Pencil size={14} aria-hidden />} onClick={() => open("edit")}>
                 {text("edit")}
               </Button>
             )}
-            <ModelActions model={model} />
+            <ModelActions model={model} onMaintenance={() => open("health")} />
           </>
         }
       />
       {tab === "edit" ? (
         <Suspense fallback={null}>
-          <Part model={model} />
+          <Part model={model} from={from} />
         </Suspense>
       ) : (
         <Tabs

@@ -171,7 +171,7 @@ function columnsOf(cell: string | undefined, nowMs: number): readonly ListColumn
       sortBy: ({ model }) => shownHealth(model, nowMs),
       cell: ({ model, endpointsDown }) => (
         <>
-          {model.enabled ? <HealthBadge status={shownHealth(model, nowMs)} /> : <Badge>{text("off")}</Badge>}{" "}
+          <HealthBadge status={shownHealth(model, nowMs)} />{" "}
           {endpointsDown > 0 && <Badge tone="warn">{text("endpointsDown", { count: endpointsDown })}</Badge>}
         </>
       ),
@@ -207,7 +207,11 @@ function columnsOf(cell: string | undefined, nowMs: number): readonly ListColumn
       head: text("failed24h"),
       align: "right",
       sortBy: ({ failed }) => failed,
-      cell: ({ failed }) => formatCount(failed),
+      cell: ({ model, failed }) => (
+        <Link {...(pageTarget("/logs", { model: model.model_name, status: "failed" }) as LinkProps)}>
+          {formatCount(failed)}
+        </Link>
+      ),
     },
     {
       id: "created",

@@ -60,7 +60,7 @@ export function UpstreamKey({ owner }: UpstreamKeyProps) {
         <SecretField
           label={text(isSet ? "keyNew" : "key")}
           hint={hint}
-          error={error === null ? undefined : `${error.message} (${error.code})`}
+          error={error === null ? undefined : error.said}
           value={typed}
           onChange={(value) => {
             setTyped(value);

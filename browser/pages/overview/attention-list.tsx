@@ -6,6 +6,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatInstant } from "../../time/instants.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
+import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/states.tsx";
 import classes from "./attention-list.module.css";
@@ -15,7 +16,7 @@ const SHOWN_AT_FIRST = 6;
 /** Times as the server writes them. */
 const ISO_TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 /** The API lists at most this many (docs/rules/attention.md#kinds). */
-export const ATTENTION_MAX = 200;
+const ATTENTION_MAX = 200;
 
 /** What a person has to act on, the most urgent first, each with the view where it can be fixed. */
 export function AttentionList({
@@ -62,7 +63,9 @@ function Entry({ item }: { readonly item: AttentionItem }) {
   return (
     <li className={classes["entry"]} data-tone={tone}>
       <div className={classes["words"]}>
-        <h3>{title}</h3>
+        <h3>
+          {title} {tone === "bad" && <Badge tone="bad">{text("critical")}</Badge>}
+        </h3>
         <p>{sentence}</p>
         <p className={classes["detail"]}>
           {detail.replace(ISO_TIME, (time) => formatInstant(zone, Date.parse(time), "minute"))}{" "}
@@ -75,7 +78,7 @@ function Entry({ item }: { readonly item: AttentionItem }) {
       </div>
       {alert !== null && (
         <TargetLink target={alert} label={text("muteOf", { title })} isButton>
-          {text("mute")}
+          {text(item.muted_until === null ? "mute" : "muted")}
         </TargetLink>
       )}
       {link !== null && (

@@ -8,7 +8,6 @@ import { serverTimeOf } from "../../time/server-time.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { Failure } from "../../ui/states.tsx";
-import { ATTENTION_MAX } from "./attention-list.tsx";
 import { cellRows, loadOfAll } from "./cell-rows.ts";
 import classes from "./overview-page.module.css";
 import { attentionRead, liveRead, statsRead, summaryRead } from "./reads.ts";
@@ -24,7 +23,6 @@ export function NowTiles() {
   const readAtMs = serverTimeOf(stats.dataUpdatedAt);
   const cells = stats.data?.cells ?? (stats.data === undefined ? [] : [{ ...stats.data, last_seen_ms: readAtMs }]);
   const load = loadOfAll(cellRows(cells, attention.data ?? [], readAtMs));
-  const downCount = attention.data?.filter(({ kind }) => kind === "model_down" || kind === "no_replica").length;
   return (
     <section className={classes["section"]} aria-label={text("now")}>
       <div className={classes["sectionHead"]}>
@@ -59,8 +57,8 @@ export function NowTiles() {
         />
         <FigureTile
           label={text("modelsDown")}
-          isLoading={attention.isPending || summary.isPending}
-          value={downCount === ATTENTION_MAX ? `${formatCount(downCount)}+` : formatCount(downCount)}
+          isLoading={summary.isPending}
+          value={formatCount(summary.data?.down_models)}
           note={
             summary.data === undefined
               ? text("modelsDownUnknown")

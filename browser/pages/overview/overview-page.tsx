@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { explainAttention } from "../../explain/explain-attention.ts";
 import { GrafanaLink } from "../../links/grafana-link.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
@@ -21,7 +22,6 @@ import { NowTiles } from "./now-tiles.tsx";
 import classes from "./overview-page.module.css";
 import { attentionRead } from "./reads.ts";
 import { UsageTiles } from "./usage-tiles.tsx";
-import { worstTone } from "./worst-tone.ts";
 
 const text = texts("overview", overviewTexts);
 const pageText = texts("pages", pageTexts);
@@ -70,13 +70,16 @@ function Attention() {
   const { all } = route.useSearch();
   const navigate = route.useNavigate();
   const attention = useQuery(attentionRead);
-  const found = attention.data ?? [];
-  const count = found.length;
+  const found = attention.data?.filter(({ muted_until }) => muted_until === null) ?? [];
+  const [worst] = found;
   return (
     <Panel
       title={
         <>
-          {text("attention")} {count > 0 && <Badge tone={worstTone(found)}>{text("attentionCount", { count })}</Badge>}
+          {text("attention")}{" "}
+          {worst !== undefined && (
+            <Badge tone={explainAttention(worst).tone}>{text("attentionCount", { count: found.length })}</Badge>
+          )}
         </>
       }
       isFlush

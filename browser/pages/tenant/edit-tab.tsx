@@ -9,6 +9,7 @@ import { read } from "../../data/reads.ts";
 import { useBudgetUsage } from "../../forms/budget/budget-state.tsx";
 import { ChangeMeaning } from "../../forms/budget/change-meaning.tsx";
 import { undoBudget } from "../../forms/budget/undo-budget.ts";
+import { useOpenPart } from "../../forms/record/field-control.tsx";
 import { fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
 import { ModelNames } from "../../forms/record/model-names.tsx";
 import { RecordForm } from "../../forms/record/record-form.tsx";
@@ -29,6 +30,12 @@ const SPECS = [
   ...fieldSpecs([...DETAILS, ...limits, ...budget, ...allowList, ...schedule], TENANT_FIELDS),
   valueSpec("weekly_windows"),
 ];
+/** The part of the form for a tab. */
+const PARTS: Readonly<Record<string, string>> = {
+  budget: budget[0],
+  schedule: schedule[0],
+  models: allowList[0],
+};
 const HEADINGS = {
   [DETAILS[0] ?? ""]: text("details"),
   [limits[0]]: text("limits"),
@@ -38,7 +45,8 @@ const HEADINGS = {
   active_from: text("term"),
 };
 
-export function TenantEditTab({ tenant }: TenantTabProps) {
+export function TenantEditTab({ tenant, from = "" }: TenantTabProps) {
+  useOpenPart(PARTS[from]);
   const { id, name, timezone: zone } = tenant;
   const queries = useQueryClient();
   const nowMs = useNow(MINUTE_MS);

@@ -5,7 +5,7 @@ import { type ComponentType, lazy, Suspense, useState } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
-import { StatusBadge, useStatusChanges } from "../../forms/tenant-status.tsx";
+import { StatusBadge, StatusButtons } from "../../forms/tenant-status.tsx";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
@@ -76,13 +76,14 @@ function TenantParts({ tenant }: TenantTabProps) {
   const { role, isReadOnly } = useCurrentUser();
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/tenants/$tenantId" });
-  const changesOf = useStatusChanges();
   const [isDeleting, setDeleting] = useState(false);
   const isAdmin = role === "admin";
   const tabs = TENANT_TABS.filter((one) => one !== "edit" && (isAdmin || !FOR_ADMINS.has(one)));
   const asked = search.tab ?? "overview";
   const tab = isAdmin || !FOR_ADMINS.has(asked) ? asked : "overview";
   const Part = PARTS[tab];
+  const [from, setFrom] = useState(tab);
+  if (tab !== "edit" && tab !== from) setFrom(tab);
   const open = (id: TenantTab | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { tab: id }) });
   return (
@@ -98,18 +99,15 @@ function TenantParts({ tenant }: TenantTabProps) {
                 {text("try")}
               </Link>
             )}
-            {isAdmin &&
-              changesOf(tenant).map(({ label, run }) => (
-                <Button writes key={label} onClick={run}>
-                  {label}
-                </Button>
-              ))}
+            {isAdmin && <StatusButtons tenant={tenant} />}
             {isAdmin && tab !== "edit" && (
               <Button writes tone="primary" icon={<Pencil size={14} aria-hidden />} onClick={() => open("edit")}>
                 {text("editButton")}
               </Button>
             )}
-            {isAdmin && tab === "edit" && <Button onClick={() => open(undefined)}>{text("editDone")}</Button>}
+            {isAdmin && tab === "edit" && (
+              <Button onClick={() => open(from === "edit" ? undefined : from)}>{text("editDone")}</Button>
+            )}
             {isAdmin && (
               <Button writes tone="danger" onClick={() => setDeleting(true)}>
                 {text("delete")}
@@ -120,7 +118,7 @@ function TenantParts({ tenant }: TenantTabProps) {
       />
       {tab === "edit" ? (
         <Suspense fallback={null}>
-          <Part tenant={tenant} />
+          <Part tenant={tenant} from={from} />
         </Suspense>
       ) : (
         <Tabs

@@ -4,4 +4,6 @@ import type { Records } from "../../data/api.ts";
 export interface TenantTabProps {
   /** As it was read last. */
   readonly tenant: Records["Tenant"];
+  /** Of the form: the tab that it was opened from. */
+  readonly from?: string;
 }

@@ -12,7 +12,7 @@ import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { SearchField } from "../../forms/search-field.tsx";
-import { StatusBadge, useStatusChanges } from "../../forms/tenant-status.tsx";
+import { StatusBadge, StatusButtons } from "../../forms/tenant-status.tsx";
 import { sumCostUsd } from "../../forms/usage/row-cost.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { tenantsTexts } from "../../messages/en/tenants.ts";
@@ -136,7 +136,6 @@ export function TenantsPage() {
 }
 
 function useColumns(): readonly ListColumn<Tenant>[] {
-  const changesOf = useStatusChanges();
   const used = useQuery(
     read("/api/v1/usage", { params: { query: { group_by: "tenant", limit: USED_MAX } } }, { everyMs: EVERY_MS }),
   ).data;
@@ -238,14 +237,7 @@ function useColumns(): readonly ListColumn<Tenant>[] {
     {
       id: "change",
       head: text("change"),
-      cell: (tenant) => {
-        const [first] = changesOf(tenant);
-        return first === undefined ? null : (
-          <Button writes tone="quiet" aria-label={`${first.label}: ${tenant.name}`} onClick={first.run}>
-            {first.label}
-          </Button>
-        );
-      },
+      cell: (tenant) => <StatusButtons tenant={tenant} isShort />,
     },
   ];
 }

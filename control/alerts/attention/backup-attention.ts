@@ -1,5 +1,5 @@
 /** Scheduled backups that fail or are not made (docs/rules/attention.md). */
-import type { AttentionItem } from "../../../shared/schema/attention.ts";
+import type { FoundItem } from "../../../shared/schema/attention.ts";
 import { backupSchedule } from "../../backup/schedule-table.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 
@@ -7,7 +7,7 @@ import type { VerbContext } from "../../kernel/context.ts";
 const LATE_INTERVALS = 2;
 
 /** One entry at most. Rejects when the database does not answer. */
-export async function backupAttention({ db, now }: VerbContext): Promise<readonly AttentionItem[]> {
+export async function backupAttention({ db, now }: VerbContext): Promise<readonly FoundItem[]> {
   const [row] = await db.select().from(backupSchedule);
   if (row === undefined) return [];
   const lastMs = (row.last_ok_at ?? row.since).getTime();

@@ -5,7 +5,7 @@
  */
 import { sql } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
-import type { AttentionItem } from "../../../shared/schema/attention.ts";
+import type { FoundItem } from "../../../shared/schema/attention.ts";
 import type { BudgetUsage } from "../../../shared/schema/budget.ts";
 import type { CellDirectory } from "../../kernel/cells/cell-directory.ts";
 import type { VerbContext } from "../../kernel/context.ts";
@@ -27,7 +27,7 @@ interface Passed {
 }
 
 /** The entries, in no particular order. A budget that cannot be read is left out: its cell is an entry then. */
-export async function budgetAttention(ctx: VerbContext, directory: CellDirectory): Promise<readonly AttentionItem[]> {
+export async function budgetAttention(ctx: VerbContext, directory: CellDirectory): Promise<readonly FoundItem[]> {
   const asked = await Promise.all(
     (await passedBudgets(ctx)).map(async (passed) => ({ passed, item: await standing(ctx, directory, passed) })),
   );
@@ -40,11 +40,11 @@ export async function budgetAttention(ctx: VerbContext, directory: CellDirectory
 }
 
 function ofKeys(
-  found: readonly { readonly passed: Passed; readonly item: AttentionItem }[],
-  kind: AttentionItem["kind"],
+  found: readonly { readonly passed: Passed; readonly item: FoundItem }[],
+  kind: FoundItem["kind"],
   said: string,
   atLeast: boolean,
-): readonly AttentionItem[] {
+): readonly FoundItem[] {
   const those = found.filter(({ passed, item }) => passed.owner === "key" && item.kind === kind);
   const keysOf = (id: string): number => those.filter(({ passed }) => passed.tenant_id === id).length;
   return entriesOfKeys(
@@ -93,7 +93,7 @@ async function standing(
   ctx: VerbContext,
   directory: CellDirectory,
   { owner, id, tenant, key, last_ms }: Passed,
-): Promise<AttentionItem | null> {
+): Promise<FoundItem | null> {
   const read = owner === "tenant" ? getTenantBudgetUsage : getKeyBudgetUsage;
   let usage: BudgetUsage;
   try {

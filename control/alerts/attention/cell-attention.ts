@@ -2,7 +2,7 @@
  * Cells that do not answer, and usage rows that do not leave their ledgers (docs/rules/attention.md). It never throws: a cell
  * that is away is an entry.
  */
-import type { AttentionItem } from "../../../shared/schema/attention.ts";
+import type { FoundItem } from "../../../shared/schema/attention.ts";
 import type { CellDirectory } from "../../kernel/cells/cell-directory.ts";
 import type { CellAddress } from "../../kernel/cells/cells.ts";
 import type { VerbContext } from "../../kernel/context.ts";
@@ -19,7 +19,7 @@ export async function cellAttention(
   ctx: VerbContext,
   { cells }: CellDirectory,
   store: HotStore,
-): Promise<readonly AttentionItem[]> {
+): Promise<readonly FoundItem[]> {
   const nowMs = ctx.now().getTime();
   const seen = await store.cells().catch(() => new Map<string, { readonly last_seen_ms: number }>());
   const configured = await Promise.all(
@@ -37,7 +37,7 @@ async function oneCell(
   cells: CellDirectory["cells"],
   address: CellAddress,
   lastSeenMs: number | undefined,
-): Promise<readonly AttentionItem[]> {
+): Promise<readonly FoundItem[]> {
   const { cell } = address;
   const families = await cells.metrics(address).then(
     (metrics) => metrics.families,
@@ -48,7 +48,7 @@ async function oneCell(
     families.find((family) => family.name === name)?.samples.reduce((sum, { value }) => sum + value, 0) ?? 0;
   const aside = gauge("gateway_telemetry_aside");
   const bytes = gauge("gateway_spill_bytes");
-  const entry = (kind: AttentionItem["kind"], detail: string): AttentionItem => ({
+  const entry = (kind: FoundItem["kind"], detail: string): FoundItem => ({
     kind,
     entity_type: "cell",
     entity_id: cell,
@@ -64,7 +64,7 @@ async function oneCell(
   ];
 }
 
-function unreachable(cell: string, lastSeenMs: number | null): AttentionItem {
+function unreachable(cell: string, lastSeenMs: number | null): FoundItem {
   return {
     kind: "cell_unreachable",
     entity_type: "cell",

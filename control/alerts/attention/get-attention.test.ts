@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SEVERITIES } from "../../../shared/catalogues/alerts.ts";
 import type { CreatedKey } from "../../../shared/schema/api-key.ts";
 import { ATTENTION_KINDS, type AttentionItem } from "../../../shared/schema/attention.ts";
 import type { Model } from "../../../shared/schema/model.ts";
@@ -28,6 +29,7 @@ const NOW_MS = Date.parse("2026-11-21T08:00:00.000Z");
 const HOUR_MS = 3_600_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 const EARLIER = new Date(NOW_MS - HOUR_MS);
+const WITHOUT_ALERT = { severity: "warning", alert_key: null, muted_until: null };
 
 let control: TestControl;
 let server: Server;
@@ -148,8 +150,19 @@ describe("attention", () => {
     const detail = "3 consecutive failures, last: http 500";
     const since = EARLIER.toISOString();
     expect(await attention()).toEqual([
-      { kind: "model_down", entity_type: "model", entity_id: down?.id, name: "down", detail, since },
       {
+        kind: "model_down",
+        entity_type: "model",
+        entity_id: down?.id,
+        name: "down",
+        detail,
+        since,
+        severity: "critical",
+        alert_key: "model_health_down:down",
+        muted_until: null,
+      },
+      {
+        ...WITHOUT_ALERT,
         kind: "endpoint_down",
         entity_type: "model_endpoint",
         entity_id: endpoint.id,
@@ -213,6 +226,7 @@ describe("attention", () => {
     await control.request("PATCH", `/api/v1/tenants/${archived.id}/status`, { status: "archived" });
     expect(await attention()).toEqual([
       {
+        ...WITHOUT_ALERT,
         kind: "key_expires",
         entity_type: "api_key",
         entity_id: soon,
@@ -316,6 +330,7 @@ describe("attention", () => {
     await db.insert(users).values([person("a", "pending", 1), person("b", "pending", 3), person("c", "active", 9)]);
     expect(await attention()).toEqual([
       {
+        ...WITHOUT_ALERT,
         kind: "user_pending",
         entity_type: "user",
         entity_id: "pending",
@@ -339,11 +354,42 @@ describe("attention", () => {
       "tenant_expiry:t",
     ])
       await db.insert(alertLog).values({ issue_key, title: "A title", detail: "cell local", ...row });
-    const entry = { kind: "alert", entity_type: "gateway", name: "A title", detail: "cell local", since: iso(NOW_MS) };
+    const entry = (key: string, severity: string) => ({
+      kind: "alert",
+      entity_type: "gateway",
+      entity_id: key,
+      name: "A title",
+      detail: "cell local",
+      since: iso(NOW_MS),
+      severity,
+      alert_key: key,
+      muted_until: null,
+    });
     expect(await attention()).toEqual([
-      { ...entry, entity_id: "scheduler_unavailable" },
-      { ...entry, entity_id: "queue_wait_long:local:m" },
+      entry("scheduler_unavailable", "critical"),
+      entry("queue_wait_long:local:m", "warning"),
     ]);
+  });
+
+  it("drops a queue that nobody waits in after two minutes, and says how old another alert is", async () => {
+    const { db } = control.connection;
+    const last_at_ms = NOW_MS - 131_000;
+    await db.update(alertLog).set({ last_at_ms });
+    expect((await attention()).map(({ entity_id, detail }) => [entity_id, detail])).toEqual([
+      ["scheduler_unavailable", `cell local (last at ${iso(last_at_ms)})`],
+    ]);
+    await db.update(alertLog).set({ last_at_ms: NOW_MS });
+  });
+
+  it("lists what is muted last", async () => {
+    const until = iso(NOW_MS + HOUR_MS);
+    const answer = await control.request("PATCH", "/api/v1/alerts/scheduler_unavailable", { muted_until: until });
+    expect(answer.status).toBe(200);
+    expect((await attention()).map(({ entity_id, detail, muted_until }) => [entity_id, detail, muted_until])).toEqual([
+      ["queue_wait_long:local:m", "cell local", null],
+      ["scheduler_unavailable", `cell local (muted until ${until})`, until],
+    ]);
+    await control.request("PATCH", "/api/v1/alerts/scheduler_unavailable", { muted_until: null });
   });
 
   it("is answered by its route", async () => {
@@ -356,7 +402,7 @@ describe("attention", () => {
 });
 
 describe("the order", () => {
-  it("is that of the kinds, then of the age, and at most 200 are shown", () => {
+  it("is that of severity, kind and age, muted ones last, and at most 200 are shown", () => {
     const item = fc.record({
       kind: fc.constantFrom(...ATTENTION_KINDS),
       entity_type: fc.constant("gateway" as const),
@@ -366,7 +412,15 @@ describe("the order", () => {
       since: fc.option(
         fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(NOW_MS) }).map((at) => at.toISOString()),
       ),
+      severity: fc.constantFrom(...SEVERITIES),
+      alert_key: fc.constant(null),
+      muted_until: fc.option(fc.constant(iso(NOW_MS))),
     });
+    const rankOf = ({ kind, severity, muted_until }: AttentionItem): readonly number[] => [
+      Number(muted_until !== null),
+      -SEVERITIES.indexOf(severity),
+      ATTENTION_KINDS.indexOf(kind),
+    ];
     fc.assert(
       fc.property(fc.array(item, { maxLength: 300, size: "max" }), (items) => {
         const shown = mostUrgent(items);
@@ -378,7 +432,8 @@ describe("the order", () => {
         for (const [at, one] of shown.entries()) {
           const before = shown[at - 1];
           if (before === undefined) continue;
-          const step = ATTENTION_KINDS.indexOf(one.kind) - ATTENTION_KINDS.indexOf(before.kind);
+          const [was, is] = [rankOf(before), rankOf(one)];
+          const step = is.map((rank, part) => rank - (was[part] ?? 0)).find((difference) => difference !== 0) ?? 0;
           expect(step).toBeGreaterThanOrEqual(0);
           if (step === 0) expect((before.since ?? "") <= (one.since ?? "")).toBe(true);
         }

@@ -3,7 +3,7 @@
  * cannot work, models whose replicas cannot be started or are all unhealthy, and replicas that were lost.
  */
 import { and, asc, eq, gt, isNotNull, isNull, lte, or, sql } from "drizzle-orm";
-import type { AttentionItem } from "../../../shared/schema/attention.ts";
+import type { FoundItem } from "../../../shared/schema/attention.ts";
 import { managedModels, modelReplicas, provisionerState } from "../../db/schema/managed-models.ts";
 import { models } from "../../db/schema/models.ts";
 import type { VerbContext } from "../../kernel/context.ts";
@@ -22,7 +22,7 @@ export const inUse = (now: Date) =>
   and(eq(models.enabled, true), or(isNull(models.health_maintenance_until), lte(models.health_maintenance_until, now)));
 
 /** The entries, in no particular order. Rejects when the database does not answer. */
-export async function provisionerAttention(ctx: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+export async function provisionerAttention(ctx: VerbContext, now: Date): Promise<readonly FoundItem[]> {
   return [
     ...(await heldProvisioner(ctx, now)),
     ...(await failedModels(ctx)),
@@ -31,7 +31,7 @@ export async function provisionerAttention(ctx: VerbContext, now: Date): Promise
   ];
 }
 
-async function heldProvisioner({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+async function heldProvisioner({ db }: VerbContext, now: Date): Promise<readonly FoundItem[]> {
   const [state] = await db.select().from(provisionerState).where(isNotNull(provisionerState.held_since));
   if (state === undefined) return [];
   const [minutes, reason] = heldFor(state, now.getTime());
@@ -47,7 +47,7 @@ async function heldProvisioner({ db }: VerbContext, now: Date): Promise<readonly
   ];
 }
 
-async function failedModels({ db }: VerbContext): Promise<readonly AttentionItem[]> {
+async function failedModels({ db }: VerbContext): Promise<readonly FoundItem[]> {
   const rows = await db
     .select({ id: models.id, name: models.model_name, error: managedModels.provision_error })
     .from(managedModels)
@@ -66,7 +66,7 @@ async function failedModels({ db }: VerbContext): Promise<readonly AttentionItem
 }
 
 /** None of their replicas was started, or they are on their way, or were lost. */
-async function unservedModels({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+async function unservedModels({ db }: VerbContext, now: Date): Promise<readonly FoundItem[]> {
   const rows = await db
     .select({ id: models.id, name: models.model_name, wanted: managedModels.target_replicas, since: SINCE })
     .from(managedModels)
@@ -94,7 +94,7 @@ async function unservedModels({ db }: VerbContext, now: Date): Promise<readonly 
   }));
 }
 
-async function lostReplicas({ db }: VerbContext): Promise<readonly AttentionItem[]> {
+async function lostReplicas({ db }: VerbContext): Promise<readonly FoundItem[]> {
   const rows = await db
     .select({
       id: models.id,

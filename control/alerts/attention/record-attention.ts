@@ -3,7 +3,7 @@
  * and keys whose access ends soon, people who wait for approval, changes that do not reach the data plane, settings without effect.
  */
 import { and, asc, count, eq, gt, lte, min, sql } from "drizzle-orm";
-import type { AttentionItem } from "../../../shared/schema/attention.ts";
+import type { FoundItem } from "../../../shared/schema/attention.ts";
 import { assistantWarnings } from "../../../shared/schema/settings/assistant.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
@@ -23,7 +23,7 @@ const AHEAD_MS = 72 * 3_600_000;
 const SYNC_OVERDUE_MS = 60_000;
 
 /** The entries, in no particular order. Rejects when the database does not answer. */
-export async function recordAttention(ctx: VerbContext): Promise<readonly AttentionItem[]> {
+export async function recordAttention(ctx: VerbContext): Promise<readonly FoundItem[]> {
   const now = ctx.now();
   return [
     ...(await downModels(ctx, now)),
@@ -37,7 +37,7 @@ export async function recordAttention(ctx: VerbContext): Promise<readonly Attent
   ];
 }
 
-async function downModels({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+async function downModels({ db }: VerbContext, now: Date): Promise<readonly FoundItem[]> {
   const rows = await db
     .select({ id: models.id, name: models.model_name, health: modelHealth })
     .from(modelHealth)
@@ -55,7 +55,7 @@ async function downModels({ db }: VerbContext, now: Date): Promise<readonly Atte
   }));
 }
 
-async function downEndpoints({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+async function downEndpoints({ db }: VerbContext, now: Date): Promise<readonly FoundItem[]> {
   const rows = await db
     .select({ endpoint: modelEndpoints, model: models.model_name })
     .from(modelEndpoints)
@@ -77,7 +77,7 @@ function downDetail(failures: number, last: string | null): string {
   return `${failures} consecutive failures, last: ${last ?? "unknown"}`;
 }
 
-async function endingTenants({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+async function endingTenants({ db }: VerbContext, now: Date): Promise<readonly FoundItem[]> {
   const rows = await db
     .select({ id: tenants.id, name: tenants.name, until: tenants.active_until })
     .from(tenants)
@@ -101,7 +101,7 @@ async function endingTenants({ db }: VerbContext, now: Date): Promise<readonly A
 }
 
 /** Keys that are in use: one that is disabled, or whose tenant is not served, is nobody's loss. */
-async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly FoundItem[]> {
   const tenant = apiKeys.tenant_id;
   const ending = db.$with("ending").as(
     db
@@ -157,7 +157,7 @@ async function endingKeys({ db }: VerbContext, now: Date): Promise<readonly Atte
 }
 
 /** One entry for all: anybody with an account at a public provider could otherwise fill the list. */
-async function pendingUsers({ db }: VerbContext): Promise<readonly AttentionItem[]> {
+async function pendingUsers({ db }: VerbContext): Promise<readonly FoundItem[]> {
   const [pending] = await db
     .select({ people: count(), first: min(users.created_at) })
     .from(users)
@@ -176,7 +176,7 @@ async function pendingUsers({ db }: VerbContext): Promise<readonly AttentionItem
   ];
 }
 
-async function pendingChanges({ publisher }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+async function pendingChanges({ publisher }: VerbContext, now: Date): Promise<readonly FoundItem[]> {
   const { changes, sinceMs } = await publisher.unconfirmed();
   if (sinceMs === null || now.getTime() - sinceMs <= SYNC_OVERDUE_MS) return [];
   return [
@@ -191,7 +191,7 @@ async function pendingChanges({ publisher }: VerbContext, now: Date): Promise<re
   ];
 }
 
-async function settingsWithoutEffect(ctx: VerbContext): Promise<readonly AttentionItem[]> {
+async function settingsWithoutEffect(ctx: VerbContext): Promise<readonly FoundItem[]> {
   const assistant = await readSetting(ctx, assistantSetting);
   const warnings = assistant.saved ? assistantWarnings(assistant.value) : [];
   return warnings.map((detail) => ({

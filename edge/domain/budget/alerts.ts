@@ -3,7 +3,7 @@
  * period and the cap that armed it: each is reported once, even when it is handed over several times.
  */
 import { issueOf } from "../../../shared/alerts.ts";
-import { meanPerDay, type RunOut, runOutOf } from "../../../shared/money/run-out.ts";
+import { type RunOut, ratePerDay, runOutOf } from "../../../shared/money/run-out.ts";
 import { dayIn, dayStartMs } from "../../../shared/time/zone-days.ts";
 import { usdOf } from "./amounts.ts";
 import type { BudgetLimits, BudgetOwner, TermLimits } from "./limits.ts";
@@ -26,19 +26,19 @@ function usd(nanoUsd: number): string {
     .replace(/\.?0+$/, "");
 }
 
-/** The cap that has the largest part used, in words, and whether it will last at the mean rate of its period. */
+/** The cap that has the largest part used, in words, and whether it will last at the recent rate. */
 function amount(account: TermAccount, term: TermLimits, zone: string, nowMs: number): string {
   const unit = usedRatio(account, term)?.unit ?? "tokens";
   const [used, cap, said] =
     unit === "tokens"
       ? [account.usedTokens, term.tokens ?? 0, (tokens: number) => String(Math.ceil(tokens))]
       : [account.usedNanoUsd, term.nanoUsd ?? 0, usd];
-  const period = periodOf(account, zone);
-  const perDay = meanPerDay(used, period, nowMs);
-  const outlook = runOutOf({ used, cap }, period, nowMs);
+  const rate = ratePerDay(account.recent, unit === "tokens" ? "tokens" : "nanoUsd", nowMs);
   const sum = `${said(used)} of ${said(cap)} ${unit} (${term.period ?? "lifetime"})`;
-  if (perDay === null || outlook === null) return sum;
-  return `${sum}; ${said(perDay)} a day, ${lasts(used < cap, period.endMs, outlook, said, (atMs) => dayIn(zone, atMs))}`;
+  const endMs = monthEndMs(account, zone);
+  if (rate === null || (used >= cap && endMs === null)) return sum;
+  const outlook = runOutOf({ used, cap, perDay: rate }, endMs, nowMs);
+  return `${sum}; ${said(rate)} a day, ${lasts(used < cap, endMs, outlook, said, (atMs) => dayIn(zone, atMs))}`;
 }
 
 function lasts(
@@ -48,24 +48,23 @@ function lasts(
   said: (amount: number) => string,
   dayOf: (epochMs: number) => string,
 ): string {
-  if (isLeft) return atMs === null ? "lasts until it resets" : `runs out on ${dayOf(atMs)} at this rate`;
-  return endMs === null || capToLast === null
-    ? "used up"
-    : `${said(capToLast)} would last until it resets on ${dayOf(endMs)}`;
+  const isOut = atMs !== null;
+  const out = !isLeft ? "used up" : isOut ? `runs out on ${dayOf(atMs)} at this rate` : "not used up at this rate";
+  if (endMs === null || capToLast === null) return out;
+  const reset = `it resets on ${dayOf(endMs)}`;
+  return isOut
+    ? `${out}, ${said(capToLast)} would last until ${reset}`
+    : `${said(capToLast)} will be used when ${reset}`;
 }
 
-/** The period of an account, from its tag. */
-function periodOf(
-  { tag }: TermAccount,
-  zone: string,
-): { readonly startMs: number | null; readonly endMs: number | null } {
-  const since = tag.slice(2);
-  if (!isMonth(tag)) return { startMs: Number(since) > 0 ? Number(since) * 1000 : null, endMs: null };
-  const [year = 0, month = 0] = since.split("-").map(Number);
+/** When the month of an account ends, from its tag; null: it counts no month. */
+function monthEndMs({ tag }: TermAccount, zone: string): number | null {
+  if (!isMonth(tag)) return null;
+  const [year = 0, month = 0] = tag.slice(2).split("-").map(Number);
   const next = month === 12 ? `${year + 1}-01` : `${year}-${String(month + 1).padStart(2, "0")}`;
-  const [startMs, endMs] = [dayStartMs(zone, `${since}-01`), dayStartMs(zone, `${next}-01`)];
+  const endMs = dayStartMs(zone, `${next}-01`);
   // a month that no calendar has comes from a damaged row
-  return Number.isFinite(endMs - startMs) ? { startMs, endMs } : { startMs: null, endMs: null };
+  return Number.isFinite(endMs) ? endMs : null;
 }
 
 /** A zone that is not valid counts as UTC. */

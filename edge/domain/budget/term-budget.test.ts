@@ -123,45 +123,55 @@ describe("term budgets", () => {
     });
   });
 
-  it("say in an alert when they run out at the rate of their period, by the tenant's clock", () => {
+  it("say in an alert when they run out at their rate, by the tenant's clock", () => {
     const limits = limitsWith({ tenantTokens: 100 });
     const ofMonth = (zone: string): typeof limits => ({
       ...limits,
       tenant: { ...limits.tenant, timezone: zone, term: { ...limits.tenant.term, period: "monthly" } },
     });
-    const detail = (tokens: number, now: string, zone = "UTC", tag = "m:2026-11") =>
-      budgetAlert(
-        "tenant",
-        tokens < 100 ? "warn" : "exhausted",
-        ofMonth(zone),
-        { ...emptyAccount(tag), usedTokens: tokens },
-        Date.parse(now),
-      ).detail;
+    const detail = (tokens: number, perDay: number, now: string, zone = "UTC", tag = "m:2026-11") => {
+      const atMs = Date.parse(now);
+      const recent = { sinceMs: atMs, atMs, tokens: perDay, nanoUsd: 0 };
+      const level = tokens < 100 ? "warn" : "exhausted";
+      return budgetAlert("tenant", level, ofMonth(zone), { ...emptyAccount(tag), usedTokens: tokens, recent }, atMs)
+        .detail;
+    };
+    const lifetime = { ...emptyAccount("l:0"), usedTokens: 80, recent: { sinceMs: 0, atMs: 0, tokens: 5, nanoUsd: 0 } };
     expect({
-      warned: detail(80, "2026-11-17T00:00Z"),
-      zone: detail(80, "2026-11-17T00:00Z", "Pacific/Kiritimati"),
-      unknownZone: detail(80, "2026-11-17T00:00Z", "No/Zone"),
-      lasting: detail(80, "2026-11-29T00:00Z"),
-      usedUp: detail(100, "2026-11-11T00:00Z"),
-      december: detail(100, "2026-12-11T00:00Z", "UTC", "m:2026-12"),
-      young: detail(80, "2026-11-01T00:59Z"),
-      damaged: detail(80, "2026-11-17T00:00Z", "UTC", "m:?"),
+      warned: detail(80, 5, "2026-11-17T00:00Z"),
+      zone: detail(80, 5, "2026-11-17T00:00Z", "Pacific/Kiritimati"),
+      unknownZone: detail(80, 5, "2026-11-17T00:00Z", "No/Zone"),
+      lasting: detail(80, 3, "2026-11-29T00:00Z"),
+      usedUp: detail(100, 10, "2026-11-11T00:00Z"),
+      december: detail(100, 10, "2026-12-11T00:00Z", "UTC", "m:2026-12"),
+      damaged: detail(80, 5, "2026-11-17T00:00Z", "UTC", "m:?"),
+      lifetime: budgetAlert("tenant", "warn", limits, lifetime, 0).detail,
     }).toEqual({
-      warned: '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate',
-      zone: '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate',
-      unknownZone: '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate',
-      lasting: '"Acme": 80 of 100 tokens (monthly); 3 a day, lasts until it resets',
-      usedUp: '"Acme": 100 of 100 tokens (monthly); 10 a day, 300 would last until it resets on 2026-12-01',
-      december: '"Acme": 100 of 100 tokens (monthly); 10 a day, 310 would last until it resets on 2027-01-01',
-      young: '"Acme": 80 of 100 tokens (monthly)',
-      damaged: '"Acme": 80 of 100 tokens (monthly)',
+      warned:
+        '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate, 150 would last until it resets on 2026-12-01',
+      zone: '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate, 148 would last until it resets on 2026-12-01',
+      unknownZone:
+        '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate, 150 would last until it resets on 2026-12-01',
+      lasting: '"Acme": 80 of 100 tokens (monthly); 3 a day, 86 will be used when it resets on 2026-12-01',
+      usedUp: '"Acme": 100 of 100 tokens (monthly); 10 a day, used up, 300 would last until it resets on 2026-12-01',
+      december: '"Acme": 100 of 100 tokens (monthly); 10 a day, used up, 310 would last until it resets on 2027-01-01',
+      damaged: '"Acme": 80 of 100 tokens (monthly); 5 a day, runs out on 2026-11-21 at this rate',
+      lifetime: '"Acme": 80 of 100 tokens (lifetime); 5 a day, runs out on 1970-01-05 at this rate',
     });
+  });
+
+  it("keep how fast they are used when a period ends", () => {
+    const at = Date.parse("2026-11-30T12:00:00.000Z");
+    const november = monthly("2026-11-30T12:00:00.000Z").charge(emptyAccount("m:2026-11"), "m:2026-11", MORE);
+    const recent = { sinceMs: at, atMs: at, ...MORE };
+    expect(november).toMatchObject({ usedTokens: MORE.tokens, recent });
+    expect(monthly("2026-12-01T00:00:00.000Z").roll(november)).toEqual({ ...emptyAccount("m:2026-12"), recent });
   });
 
   it("are read as decided", () => {
     const reserved = { bucketTokens: 0, termTokens: 30, nanoUsd: 500_000_000 };
     const period = { startMs: null, endMs: null };
-    expect(budgetUsageOf(caps(100, 2_000_000_000), used(81, 1e9), reserved, period)).toEqual({
+    expect(budgetUsageOf(caps(100, 2_000_000_000), used(81, 1e9), reserved, period, 0)).toEqual({
       budget_period: null,
       period_start_ms: null,
       period_end_ms: null,
@@ -175,9 +185,16 @@ describe("term budgets", () => {
       remaining_cost_usd: 0.5,
       ratio: 0.81,
       state: "warned",
+      tokens_per_day: null,
+      cost_usd_per_day: null,
     });
-    expect(budgetUsageOf(caps(3), used(1), NO_AMOUNTS, period)).toMatchObject({ ratio: 0.3333, state: "ok" });
-    expect(budgetUsageOf(caps(null), used(1), NO_AMOUNTS, period)).toMatchObject({ ratio: null, state: "none" });
-    expect(budgetUsageOf(caps(0), used(0), NO_AMOUNTS, period)).toMatchObject({ ratio: 1, state: "exhausted" });
+    expect(budgetUsageOf(caps(3), used(1), NO_AMOUNTS, period, 0)).toMatchObject({ ratio: 0.3333, state: "ok" });
+    expect(budgetUsageOf(caps(null), used(1), NO_AMOUNTS, period, 0)).toMatchObject({ ratio: null, state: "none" });
+    expect(budgetUsageOf(caps(0), used(0), NO_AMOUNTS, period, 0)).toMatchObject({ ratio: 1, state: "exhausted" });
+    const recent = { sinceMs: 0, atMs: 0, tokens: 7, nanoUsd: 2_000_000_000 };
+    expect(budgetUsageOf(caps(null), { ...used(1), recent }, NO_AMOUNTS, period, 0)).toMatchObject({
+      tokens_per_day: 7,
+      cost_usd_per_day: 2,
+    });
   });
 });

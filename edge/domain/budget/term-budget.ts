@@ -3,15 +3,20 @@
  * and the alerts that are due. It counts also without caps, so that a later cap sees the usage of its period. Reservations
  * are not in it: live reservations belong to no period and carry over.
  */
+import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
+import { withUse } from "../../../shared/money/run-out.ts";
 import { type ActualUsage, type Amounts, clamped } from "./amounts.ts";
 import type { BudgetLimits, TermLimits } from "./limits.ts";
-import { amount, integer, listOf, type Of, oneOf, orAbsent, record, text } from "./shapes.ts";
+import { amount, integer, listOf, number, type Of, oneOf, orAbsent, record, text, where } from "./shapes.ts";
 
 /** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. The caller provides it. */
 export type MonthOf = (epochMs: number, zone: string) => string;
 
 const ALERT_LEVEL = oneOf("warn", "exhausted");
 export type AlertLevel = Of<typeof ALERT_LEVEL>;
+
+const sum = where(number, (value) => value >= 0 && value <= AMOUNT_MAX);
+const RECENT_USE = record({ sinceMs: integer, atMs: integer, tokens: sum, nanoUsd: sum });
 
 export const TERM_ACCOUNT = record({
   tag: text,
@@ -21,6 +26,8 @@ export const TERM_ACCOUNT = record({
   raised: listOf(ALERT_LEVEL),
   /** Revision of the limits whose cap armed the alerts again; absent: they are armed since the period started. */
   armedRev: orAbsent(integer),
+  /** Also of earlier periods: how fast a budget is used. Absent: nothing was used yet, or by an older version. */
+  recent: orAbsent(RECENT_USE),
 });
 export type TermAccount = Of<typeof TERM_ACCOUNT>;
 
@@ -65,7 +72,7 @@ export class TermPeriod {
   }
 
   /**
-   * The account in the current period: a new period, or a missing account, starts empty. The month goes back only when the
+   * The account in the current period: a new period, or a missing account, starts empty, but how fast it was used stays. The month goes back only when the
    * clock was certainly set back; the use of that month is in the ledger.
    */
   roll(account: TermAccount | null | undefined): TermAccount {
@@ -73,7 +80,8 @@ export class TermPeriod {
     if (!account) return emptyAccount(tag);
     if (account.tag === tag) return account;
     const before = isMonth(tag) && isMonth(account.tag) && tag < account.tag;
-    return before && this.#tagAt(this.#nowMs + CLOCKS_APART_MS) >= account.tag ? account : emptyAccount(tag);
+    if (before && this.#tagAt(this.#nowMs + CLOCKS_APART_MS) >= account.tag) return account;
+    return { ...emptyAccount(tag), ...(account.recent === undefined ? {} : { recent: account.recent }) };
   }
 
   /**
@@ -87,6 +95,7 @@ export class TermPeriod {
       ...account,
       usedTokens: clamped(account.usedTokens + used.tokens),
       usedNanoUsd: clamped(account.usedNanoUsd + used.nanoUsd),
+      recent: withUse(account.recent, used, this.#nowMs),
     };
   }
 

@@ -1,4 +1,5 @@
 /** The budget usage read (docs/rules/budgets.md#usage-read), from counters that the caller keeps. */
+import { ratePerDay } from "../../../shared/money/run-out.ts";
 import { type Amounts, usdOf } from "./amounts.ts";
 import type { TermLimits } from "./limits.ts";
 import { type TermAccount, usedRatio } from "./term-budget.ts";
@@ -18,6 +19,8 @@ export interface BudgetUsage {
   readonly remaining_cost_usd: number | null;
   readonly ratio: number | null;
   readonly state: "none" | "ok" | "warned" | "exhausted";
+  readonly tokens_per_day: number | null;
+  readonly cost_usd_per_day: number | null;
 }
 
 /** Bounds of the local month that an instant lies in. The caller provides it. */
@@ -42,9 +45,11 @@ export function budgetUsageOf(
   account: TermAccount,
   reserved: Amounts,
   period: { readonly startMs: number | null; readonly endMs: number | null },
+  nowMs: number,
 ): BudgetUsage {
   const ratio = usedRatio(account, term)?.ratio ?? null;
   const left = (cap: number | null, used: number): number | null => (cap === null ? null : Math.max(0, cap - used));
+  const nanoUsdPerDay = ratePerDay(account.recent, "nanoUsd", nowMs);
   const remainingNanoUsd = left(term.nanoUsd, account.usedNanoUsd + reserved.nanoUsd);
   return {
     budget_period: term.period,
@@ -60,5 +65,7 @@ export function budgetUsageOf(
     remaining_cost_usd: remainingNanoUsd === null ? null : usdOf(remainingNanoUsd),
     ratio: ratio === null ? null : Math.round(ratio * 10_000) / 10_000,
     state: stateOf(ratio),
+    tokens_per_day: ratePerDay(account.recent, "tokens", nowMs),
+    cost_usd_per_day: nanoUsdPerDay === null ? null : usdOf(nanoUsdPerDay),
   };
 }

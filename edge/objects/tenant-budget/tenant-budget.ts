@@ -98,10 +98,8 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     const { monthBounds } = this.#ports;
     const startMs = periodStartMs(term, zone, nowMs, monthBounds);
     const monthEndMs = term.period === "monthly" ? monthBounds(nowMs, zone).endMs : null;
-    return budgetUsageOf(term, account, reserved, {
-      startMs,
-      endMs: term.period === "term" ? activeUntilMs : monthEndMs,
-    });
+    const endMs = term.period === "term" ? activeUntilMs : monthEndMs;
+    return budgetUsageOf(term, account, reserved, { startMs, endMs }, nowMs);
   }
 
   async endUserUsage(limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage | null> {
