@@ -93,7 +93,7 @@ it("waits longer for the cell that is asked than for the others, which are left 
   expect(found).toMatchObject({ cell: "slow", waiting_cells: ["slow"] });
 });
 
-it("sums what a tenant's requests do in all cells, and has the fewest slots left of any", () => {
+it("sums a tenant's load over all cells, with the longest wait and the fewest slots left", () => {
   const tenant = {
     tenant_id: "t",
     name: "Acme",
@@ -115,6 +115,19 @@ it("sums what a tenant's requests do in all cells, and has the fewest slots left
     { tenants: [{ ...tenant, in_flight: 1, queued: 0 }], waiting: [] },
     { tenants: [], waiting: [] },
   ];
-  expect(tenantLoadOf(cells, "t", 5)).toEqual({ in_flight: 5, queued: 2, oldest_wait_ms: 5, slots_left: 1 });
-  expect(tenantLoadOf([], "t", null)).toEqual({ in_flight: 0, queued: 0, oldest_wait_ms: null, slots_left: null });
+  const load = { in_flight: 5, queued: 2, oldest_wait_ms: 5, waits_for: "tenant_limit", slots_left: 1 };
+  expect(tenantLoadOf(cells, "t", 5)).toEqual(load);
+  const longer = { ...queue, oldest_wait_ms: 9, reason: "group_share" as const };
+  expect(tenantLoadOf([...cells, { tenants: [], waiting: [longer] }], "t", 5)).toEqual({
+    ...load,
+    oldest_wait_ms: 9,
+    waits_for: "shared_slots",
+  });
+  expect(tenantLoadOf([], "t", null)).toEqual({
+    in_flight: 0,
+    queued: 0,
+    oldest_wait_ms: null,
+    waits_for: null,
+    slots_left: null,
+  });
 });

@@ -71,8 +71,6 @@ export const playgroundTexts = {
   retry: "Try again",
   running: "Waiting for the model's answer",
   waitsForSlot: "Waiting for a slot.",
-  tenantWaits:
-    "{count, plural, one {# request of your tenant waits} other {# requests of your tenant wait}}, {running} run. Longest wait: {longest}.",
   stopped: "Stopped.",
   reasoning: "Reasoning",
   calls: "calls {name}",

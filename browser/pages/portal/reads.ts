@@ -4,6 +4,7 @@ import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 
 const EVERY_MS = 20_000;
+const LOAD_EVERY_MS = 5000;
 const MOST = "1000";
 
 /** The tenant of the person who looks. */
@@ -12,6 +13,11 @@ export function useOwnTenant() {
   return useQuery(
     read("/api/v1/tenants/{id}", { params: { path: { id: id ?? "" } } }, { everyMs: EVERY_MS, enabled: id !== null }),
   );
+}
+
+/** What the requests of a tenant do now. */
+export function useOwnLoad(id: string) {
+  return useQuery(read("/api/v1/tenants/{id}/load", { params: { path: { id } } }, { everyMs: LOAD_EVERY_MS }));
 }
 
 /** The models that the tenant may use: all of them (docs/rules/console.md#live). */
