@@ -109,7 +109,6 @@ export function KeysList({
           </>
         }
         title={text("list")}
-        failed={text("failed")}
         label={text("list")}
         rowKey={({ id }) => id}
         onOpen={({ id }) => onSearch({ key_id: id })}
