@@ -35,6 +35,7 @@ describe("queues", () => {
       queued: 3,
       oldest_wait_ms: 9000,
       waits_for: "shared_slots",
+      batches_wait: false,
       slots_left: null,
     } as const;
     const said = "2 running, 3 waiting (longest 9 s). The gateway's slots, shared between tenants, are all in use.";

@@ -45,7 +45,7 @@ const WAITS_FOR = {
 
 /** The load of a tenant whose requests have `cap` slots in each cell. */
 export function tenantLoadOf(
-  cells: readonly Pick<FairshareLive, "tenants" | "waiting">[],
+  cells: readonly Pick<FairshareLive, "tenants" | "waiting" | "batch_in_flight" | "batch_queued">[],
   tenantId: string,
   cap: number | null,
 ): TenantLoad {
@@ -59,6 +59,7 @@ export function tenantLoadOf(
     queued: loads.reduce((sum, load) => sum + (load?.queued ?? 0), 0),
     oldest_wait_ms: longest?.oldest_wait_ms ?? null,
     waits_for: longest === undefined ? null : WAITS_FOR[longest.reason],
+    batches_wait: cells.some((cell) => cell.batch_queued > 0) && cells.every((cell) => cell.batch_in_flight === 0),
     slots_left: cap === null ? null : Math.max(0, cap - Math.max(0, ...running)),
   };
 }

@@ -90,6 +90,7 @@ export const tenantLoadSchema = z
       .enum(["tenant_limit", "model_limit", "shared_slots"])
       .nullable()
       .meta({ description: "What the request with the longest wait needs; null: none waits, or it is about to start" }),
+    batches_wait: z.boolean().meta({ description: "Lines of batches wait, and no line of any tenant has a slot" }),
     slots_left: z
       .number()
       .int()

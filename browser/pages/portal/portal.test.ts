@@ -16,7 +16,7 @@ const FACTS = {
   budget: { state: "ok", reset: "Resets soon." },
   keys: [KEY],
   models: [MODEL],
-  load: { in_flight: 1, queued: 0, oldest_wait_ms: null, waits_for: null, slots_left: null },
+  load: { in_flight: 1, queued: 0, oldest_wait_ms: null, waits_for: null, batches_wait: false, slots_left: null },
 } as const;
 
 describe("whether applications can call", () => {
