@@ -148,7 +148,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   const listed = page.getByRole("row", { name: model });
   await listed.getByText("$1.00 / – per million tokens").waitFor();
   await listed.getByText("images").waitFor();
-  await listed.getByRole("link", { name: "How to call" }).click();
+  await listed.getByRole("link", { name: model }).click();
   const opened = page.getByRole("complementary", { name: "Model" });
   await opened.getByText("$1.00 / – per million tokens").waitFor();
   const line = opened.locator("pre", { hasText: `${fixture.gateway.proxyUrl}/v1/chat/completions` });

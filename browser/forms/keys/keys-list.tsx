@@ -108,7 +108,6 @@ export function KeysList({
             </Button>
           </>
         }
-        title={text("list")}
         label={text("list")}
         rowKey={({ id }) => id}
         onOpen={({ id }) => onSearch({ key_id: id })}

@@ -5,7 +5,6 @@ export const logsTexts = {
   failed: "Could not load the requests.",
   stale: "Could not load newer requests. Showing the last known data.",
   moreFailed: "Could not load older requests.",
-  retry: "Try again",
   emptyTitle: "No requests",
   emptyFiltered: "No requests in this period match the filters.",
   emptyPeriod: "No requests were sent in this period.",
@@ -83,9 +82,6 @@ export const logsTexts = {
   columnEndpoint: "Endpoint",
   columnAttempts: "Attempts",
   request: "Request",
-  close: "Close",
-  copy: "Copy",
-  copied: "Copied",
   requestGoneTitle: "No such request",
   requestGone:
     "It was deleted at the end of its retention, or belongs to someone else. A request that just finished appears within seconds.",

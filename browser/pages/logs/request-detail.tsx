@@ -9,6 +9,7 @@ import { read } from "../../data/reads.ts";
 import { type ExplainedRow, explainRequest } from "../../explain/explain-request.ts";
 import { RowCost } from "../../forms/usage/cost.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
+import { commonText } from "../../messages/common.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant } from "../../time/instants.ts";
@@ -67,7 +68,7 @@ export function RequestDetail(props: DetailProps) {
       <Failure
         title={text("requestFailed")}
         error={found.error}
-        retryLabel={text("retry")}
+        retryLabel={commonText("retry")}
         onRetry={found.refetch}
         isRetrying={found.isFetching}
       />
@@ -110,7 +111,7 @@ export function RequestDetail(props: DetailProps) {
       )}
       {role === "admin" && (
         <Part title={text("apiCall")}>
-          <Code text={requestCall(requestId)} label={text("copy")} doneLabel={text("copied")} />
+          <Code text={requestCall(requestId)} label={commonText("copy")} doneLabel={commonText("copied")} />
         </Part>
       )}
     </>
@@ -195,7 +196,7 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
       text("factId"),
       <span key="id" className={classes["live"]}>
         <code>{oneLine(row.request_id)}</code>
-        <CopyButton text={row.request_id} label={text("copy")} doneLabel={text("copied")} />
+        <CopyButton text={row.request_id} label={commonText("copy")} doneLabel={commonText("copied")} />
       </span>,
     ],
     [text("factEnded"), `${formatInstant(zone, row.ts_ms, "ms")}, ${label}`],

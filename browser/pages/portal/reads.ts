@@ -1,5 +1,7 @@
 /** What the pages of the portal read of the own tenant. Pages that read the same share it. */
 import { useQuery } from "@tanstack/react-query";
+import { isConsoleKey } from "../../../shared/access/console-key.ts";
+import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 
@@ -23,5 +25,8 @@ export function useOwnLoad(id: string) {
 /** The models that the tenant may use: all of them (docs/rules/console.md#live). */
 export const ownModelsRead = read("/api/v1/models", {}, { everyMs: EVERY_MS });
 
-/** The keys of the tenant. */
-export const ownKeysRead = read("/api/v1/keys", { params: { query: { limit: MOST } } }, { everyMs: EVERY_MS });
+/** The keys of the tenant, without those that the console made for its own calls. */
+export const ownKeysRead = {
+  ...read("/api/v1/keys", { params: { query: { limit: MOST } } }, { everyMs: EVERY_MS }),
+  select: (keys: readonly Records["ListedApiKey"][]) => keys.filter(({ id }) => !isConsoleKey(id)),
+};
