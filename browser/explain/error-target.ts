@@ -2,7 +2,7 @@
 import type { ErrorCode } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { isErrorCode } from "./explain-error.ts";
-import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
+import { type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 /** A tab of the tenant's page, or what to look at elsewhere. */
 type Place = "overview" | "schedule" | "budget" | "models" | "guardrails" | "key" | "fairshare" | "model";
@@ -69,7 +69,7 @@ export function errorTarget(
     case "fairshare":
       return pageTarget("/fairshare", { tenant_id });
     case "model":
-      return model === "" ? null : pageTarget("/logs", { model });
+      return model === "" ? null : modelTarget(model, "health");
     default:
       return tenantTarget(tenant_id, place);
   }

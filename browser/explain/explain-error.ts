@@ -53,7 +53,7 @@ export const ROW_ERROR_CODES: readonly string[] = [
 
 /** A code in two or three words, for a cell of a table: `Api key expired`. */
 export function errorName(code: string): string {
-  const words = code.replaceAll("_", " ");
+  const words = (code === "client_gone" ? "client_disconnected" : code).replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

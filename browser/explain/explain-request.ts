@@ -11,7 +11,7 @@ import { texts } from "../messages/texts.ts";
 import { formatCount, formatMs, formatShare } from "../ui/format.ts";
 import { errorTarget, isForOperators } from "./error-target.ts";
 import { explainError } from "./explain-error.ts";
-import { type LinkTarget, pageTarget, reachable, tenantTarget, type Viewer } from "./link-target.ts";
+import { type LinkTarget, modelTarget, pageTarget, reachable, tenantTarget, type Viewer } from "./link-target.ts";
 import { measured, type Phase, requestPhases, SLOW_MS, streamTokensPerSec } from "./request-phases.ts";
 
 const text = texts("explain", explainTexts);
@@ -28,6 +28,7 @@ export type ExplainedRow = Pick<
   | "status_code"
   | "error_code"
   | "output_tokens"
+  | "total_tokens"
   | "queue_wait_ms"
   | "ttft_ms"
   | "total_ms"
@@ -50,6 +51,8 @@ interface RequestExplanation {
 
 /** From this part of the whole time on a part of it is worth a sentence. */
 const WORTH_SAYING = 0.2;
+/** The rest of the time is the gateway's own. */
+const IN_QUEUE_TO_THE_END = 0.9;
 /** Where less time went is of no interest. */
 const TOLD_FROM_MS = 100;
 
@@ -60,8 +63,13 @@ export function explainRequest(row: ExplainedRow, viewer: Viewer): RequestExplan
   const phases = [...requestPhases(row)].sort((a, b) => b.durationMs - a.durationMs);
   const [longest] = phases;
   const wholeMs = measured(row.total_ms);
-  const times = wholeMs < TOLD_FROM_MS ? [] : phases.filter(({ durationMs }) => durationMs >= wholeMs * WORTH_SAYING);
-  const isSlow = longest !== undefined && wholeMs >= SLOW_MS;
+  const isError = outcome.tone === "bad" || outcome.tone === "warn";
+  const times =
+    wholeMs < (isError ? SLOW_MS : TOLD_FROM_MS)
+      ? []
+      : phases.filter(({ durationMs }) => durationMs >= wholeMs * WORTH_SAYING);
+  // what would have made an error come sooner is of no use, but for the queue
+  const isSlow = longest !== undefined && wholeMs >= SLOW_MS && (!isError || longest.id === "queue");
   return {
     tone: outcome.tone,
     title: outcome.title,
@@ -79,7 +87,7 @@ function outcomeOf(row: ExplainedRow, viewer: Viewer): RequestExplanation {
   const { error_code: code, status_code: status } = row;
   if (code === "client_gone" || status === 499) return leftOutcome(row);
   if (code !== "") return gatewayOutcome(row, viewer);
-  if (status >= 400) return upstreamOutcome(row);
+  if (status >= 400) return upstreamOutcome(row, viewer);
   const isCached = row.cache_status === "hit";
   const isServed = status >= 200 && status < 400;
   const whole = { whole: formatMs(measured(row.total_ms)) };
@@ -96,26 +104,35 @@ function gatewayOutcome(row: ExplainedRow, viewer: Viewer): RequestExplanation {
   const code = oneLine(row.error_code);
   const known = explainError(code);
   const isFailure = status >= 500;
-  const ask = viewer === "user" && isForOperators(code);
+  const isCutOff = !isFailure && measured(row.output_tokens) > 0;
+  const title = isFailure ? "failed" : isCutOff ? "cutOff" : "refused";
+  const fix = known && { text: known.fix, link: reachable(errorTarget(code, row), viewer) };
+  const ask = { text: text("askOperator", { requestId: row.request_id }), link: null };
+  const advice = viewer === "user" && isForOperators(code) ? ask : fix;
   return {
     tone: isFailure ? "bad" : "warn",
-    title: text(isFailure ? "failed" : "refused", { status, code }),
+    title: text(title, { status, code, whole: formatMs(measured(row.total_ms)) }),
     sentences: [known?.why ?? text("unknownCode", { code })],
-    advice: [
-      ...(known === null ? [] : [{ text: known.fix, link: reachable(errorTarget(code, row), viewer) }]),
-      ...(ask ? [{ text: text("askOperator", { requestId: row.request_id }), link: null }] : []),
-    ],
+    advice: advice === null ? [] : [advice],
   };
 }
 
-function upstreamOutcome(row: ExplainedRow): RequestExplanation {
+function upstreamOutcome(row: ExplainedRow, viewer: Viewer): RequestExplanation {
   const { status_code: status, upstream_status: upstreamStatus = 0 } = row;
   const isKnown = upstreamStatus >= 400;
+  const fix = upstreamAdvice(isKnown ? upstreamStatus : status);
+  const tab = fix === "upstreamDown" ? "health" : "connection";
+  const target = row.model === "" || fix === "upstreamRequest" ? modelRequests(row) : modelTarget(row.model, tab);
   return {
     tone: "bad",
     title: text("upstreamError", { status: isKnown ? upstreamStatus : status }),
     sentences: [isKnown ? text("upstreamOwn", { upstreamStatus, status }) : text("upstreamOwnUnknown")],
-    advice: [{ text: text(upstreamAdvice(isKnown ? upstreamStatus : status)), link: modelRequests(row) }],
+    advice: [
+      {
+        text: text(viewer === "user" && fix !== "upstreamRequest" ? "upstreamUser" : fix),
+        link: reachable(target, viewer),
+      },
+    ],
   };
 }
 
@@ -135,13 +152,14 @@ function leftOutcome(row: ExplainedRow): RequestExplanation {
   };
 }
 
-/** How far a request was when its client left. */
-function whereLeft({ attempts, ttft_ms, queue_wait_ms, total_ms, admission }: ExplainedRow) {
+/** How far a request was when its client left. A tenant's people do not see attempts: then its times and its charge say it. */
+function whereLeft({ attempts, ttft_ms, queue_wait_ms, total_ms, total_tokens, admission }: ExplainedRow) {
   if (measured(ttft_ms) > 0) return "leftInStream";
   if (measured(attempts) > 0) return "leftBeforeFirst";
-  if (attempts !== undefined && admission !== "queued") return "leftBeforeCall";
-  const wasQueuedToTheEnd = admission === "queued" && measured(queue_wait_ms) >= measured(total_ms);
-  return attempts === undefined && !wasQueuedToTheEnd ? "leftUnknown" : "leftInQueue";
+  if (attempts !== undefined) return admission === "queued" ? "leftInQueue" : "leftBeforeCall";
+  if (measured(total_tokens) > 0) return "leftUnknown";
+  const wasQueuedToTheEnd = measured(queue_wait_ms) >= measured(total_ms) * IN_QUEUE_TO_THE_END;
+  return admission === "queued" && wasQueuedToTheEnd ? "leftInQueue" : "leftUncharged";
 }
 
 function timeSentence({ id, durationMs }: Phase, row: ExplainedRow): string {

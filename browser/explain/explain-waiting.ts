@@ -1,7 +1,8 @@
 /** Why a queue waits, and what would let it go (docs/rules/fairshare.md#why-a-request-waits). Pure. */
-import type { FairshareLive, WaitingQueue } from "../../shared/schema/load.ts";
+import type { FairshareLive, TenantLoad, WaitingQueue } from "../../shared/schema/load.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
+import { formatMs } from "../ui/format.ts";
 import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 const text = texts("explain", explainTexts);
@@ -37,22 +38,38 @@ interface WaitingCall {
   readonly waitedMs: number;
 }
 
-/** How old the live view can be. */
-const LIVE_AGE_MS = 2000;
+/** How old the live view can be, and how long the relay can take until the gateway has the request: it may create a key first. */
+const LIVE_AGE_MS = 5000;
 const HOLDERS_MAX = 3;
 
 /** Why a call has no slot yet, its place, and who holds the slots; null: no request waits in its queue for as long as the call. */
 export function explainCallWait(live: FairshareLive, { tenantId, model, waitedMs }: WaitingCall): string | null {
   const queue = live.waiting.find(
     (one) =>
-      waitedMs >= 0 &&
+      mayWait(one.oldest_wait_ms, waitedMs) &&
       (tenantId === undefined || one.tenant_id === tenantId) &&
-      (model === "auto" || one.model === model) &&
-      one.oldest_wait_ms + LIVE_AGE_MS > waitedMs,
+      (model === "auto" || one.model === model),
   );
   if (queue === undefined) return null;
   const place = queue.queued === 1 ? text("waitFirst") : text("waitAhead", { count: queue.queued - 1 });
   return `${explainWaiting(queue).sentence} ${place} ${slotHolders(live)}`;
+}
+
+/** Whether the request with the longest wait can be the call; if only younger ones wait, the call has its slot. */
+function mayWait(oldestMs: number, waitedMs: number): boolean {
+  return waitedMs >= 0 && oldestMs + LIVE_AGE_MS > waitedMs;
+}
+
+/** The same of what a tenant's people see of its load. */
+export function explainOwnCallWait(load: TenantLoad, waitedMs: number): string | null {
+  return load.oldest_wait_ms !== null && mayWait(load.oldest_wait_ms, waitedMs) ? explainLoad(load) : null;
+}
+
+/** What a tenant's requests do now, and why some of them wait. */
+export function explainLoad({ in_flight: running, queued, oldest_wait_ms: oldestMs, waits_for }: TenantLoad): string {
+  const longest = oldestMs === null ? "" : text("loadLongest", { duration: formatMs(oldestMs) });
+  const why = waits_for === null ? "" : ` ${text(`waits_${waits_for}`)}`;
+  return `${text("load", { running, queued })}${longest}.${why}`;
 }
 
 /** How many slots of the cell are in use, and by which tenants most. */

@@ -5,7 +5,6 @@ import { ALERT_TITLES } from "../../shared/catalogues/alerts.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../shared/errors.ts";
 import { ATTENTION_KINDS, type AttentionItem } from "../../shared/schema/attention.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
-import { type FairshareLive, fairshareLiveSchema } from "../../shared/schema/load.ts";
 import { zeroUsageRow } from "../../shared/usage/usage-row.ts";
 import { ADMISSION_CLASSES, CACHE_STATUSES } from "../../shared/usage/usage-values.ts";
 import { errorTexts } from "../messages/en/errors.ts";
@@ -13,7 +12,6 @@ import { explainAttention } from "./explain-attention.ts";
 import { explainBudget } from "./explain-budget.ts";
 import { explainError, ROW_ERROR_CODES } from "./explain-error.ts";
 import { type ExplainedRow, explainRequest } from "./explain-request.ts";
-import { explainCallWait, explainWaiting } from "./explain-waiting.ts";
 import { runOutWords } from "./run-out.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
@@ -66,9 +64,9 @@ describe("requests", () => {
         },
       ],
     });
-    expect(explainRequest(refused, "user").advice.at(-1)?.text).toBe(
-      "Only an operator of the gateway can change this. Give them the request ID r.",
-    );
+    expect(explainRequest(refused, "user").advice).toEqual([
+      { text: "Ask a gateway admin, and give them the request ID r.", link: null },
+    ]);
   });
 
   it("that were slow say where the time went, the longest part first, and what would shorten it", () => {
@@ -94,13 +92,13 @@ describe("requests", () => {
       ],
       advice: [
         {
-          text: "To shorten the wait, add slots, raise the limit or weight that blocks the queue, or send fewer requests at once.",
+          text: "To shorten the wait, add slots, or raise the limit or weight that blocks the queue.",
           link: { to: "/fairshare", params: {}, search: { tenant_id: "t" } },
         },
       ],
     });
     expect(explainRequest(slow, "user").advice).toEqual([
-      { text: "To shorten the wait, send fewer requests at once.", link: null },
+      { text: "All slots for it were in use. Try again later, or ask a gateway admin for more.", link: null },
     ]);
   });
 
@@ -114,14 +112,24 @@ describe("requests", () => {
       "The upstream returned 429. The client got the upstream's response body with status 429.",
     );
     expect(sentences).toContain("The upstream was called 3 times, last at the endpoint west.");
-    expect(advice[0]).toMatchObject({ link: { to: "/logs", search: { model: "m" } } });
+    expect(advice[0]).toMatchObject({ link: { to: "/models/$modelId", params: { modelId: "m" } } });
   });
 
-  it("that failed at the upstream say which status the client got", () => {
-    const { sentences } = explainRequest(row({ status_code: 502, upstream_status: 503 }), "admin");
-    expect(sentences[0]).toBe(
+  it("that failed at the upstream say which status the client got, and not how fast they failed", () => {
+    const failed = row({ status_code: 502, upstream_status: 503, total_ms: 141, gateway_ms: 111 });
+    expect(explainRequest(failed, "admin").sentences).toEqual([
       "The upstream returned 503. The client got the upstream's response body with status 502.",
-    );
+    ]);
+    expect(explainRequest({ ...failed, model: "m" }, "user").advice).toEqual([
+      { text: "Send the request again. If it keeps failing, ask a gateway admin.", link: null },
+    ]);
+  });
+
+  it("that were cut off while they streamed are not called refused, and get no advice on speed", () => {
+    const cut = { status_code: 403, error_code: "tenant_not_active", ttft_ms: 9, output_tokens: 50, total_ms: 60_000 };
+    const { title, advice } = explainRequest(row(cut), "admin");
+    expect(title).toBe("Stopped after 1 min: 403 tenant_not_active");
+    expect(advice.map((one) => one.text)).toEqual(["Set the tenant's status to active."]);
   });
 
   it("whose client has left say when", () => {
@@ -131,8 +139,10 @@ describe("requests", () => {
     expect(left({})).toContain("was not called yet");
     expect(left({ admission: "fast" })).toContain("was not called yet");
     expect(left({ admission: "queued" })).toContain("waiting for a slot");
-    expect(left({ attempts: undefined })).toContain("up to that point was charged");
-    expect(left({ attempts: undefined, admission: "queued", queue_wait_ms: 100 })).toContain("waiting for a slot");
+    const seen = { attempts: undefined, admission: "queued" } as const;
+    expect(left({ ...seen, total_tokens: 7 })).toContain("up to that point was charged");
+    expect(left({ ...seen, queue_wait_ms: 50 })).toBe("The response had not started. Nothing was charged.");
+    expect(left({ ...seen, queue_wait_ms: 95 })).toContain("waiting for a slot");
     expect(left({ attempts: 1 })).toContain("had not answered yet");
     expect(left({ attempts: 1, ttft_ms: 5 })).toContain("That part was charged");
   });
@@ -176,54 +186,6 @@ describe("requests", () => {
       }),
     );
   });
-});
-
-describe("queues", () => {
-  it("that a call is in, with what can go first and who holds the slots", () => {
-    const queue = { tenant_id: "t", tenant: "acme", group: "default", model: "gpt", oldest_wait_ms: 9000 } as const;
-    const slots = [
-      { name: "beta", in_flight: 1 },
-      { name: "idle", in_flight: 0 },
-      { name: "acme", in_flight: 5 },
-    ] as FairshareLive["tenants"];
-    const live = (queued: number) =>
-      ({
-        global_in_flight: 6,
-        max_in_flight: 6,
-        tenants: slots,
-        waiting: [{ ...queue, queued, reason: "cell_full" }],
-      }) as unknown as FairshareLive;
-    const call = { tenantId: "t", model: "gpt", waitedMs: 8000 };
-    expect(explainCallWait(live(1), call)).toBe(
-      "1 request of acme for gpt waits: every slot of the cell is in use. It is first in its queue. 6 of 6 slots are in use: acme 5, beta 1.",
-    );
-    expect(explainCallWait(live(4), { ...call, tenantId: undefined, model: "auto" })).toContain(
-      "Up to 3 requests of its queue can go first.",
-    );
-    for (const other of [{ tenantId: "u" }, { model: "phi" }, { waitedMs: 12_000 }, { waitedMs: -1 }])
-      expect(explainCallWait(live(1), { ...call, ...other })).toBeNull();
-  });
-
-  it.each(fairshareLiveSchema.shape.waiting.element.shape.reason.options)(
-    "that wait for %s say why and what lets them go",
-    (reason) => {
-      const queue = {
-        tenant_id: "t",
-        tenant: "acme",
-        group: "gold",
-        model: "gpt",
-        queued: 1,
-        oldest_wait_ms: 5,
-        reason,
-      };
-      const { reason: name, sentence, remedy } = explainWaiting(queue);
-      expectSaid(name);
-      expectSaid(sentence);
-      expectSaid(remedy);
-      expect(sentence).toContain("1 request of acme for gpt");
-      expect(explainWaiting({ ...queue, queued: 2 }).sentence).toContain("2 requests of acme for gpt");
-    },
-  );
 });
 
 const NO_ALERT = { severity: "warning", alert_key: null, muted_until: null } as const;
@@ -364,7 +326,7 @@ describe("budgets", () => {
       sentences: [
         "1,200 of 1,000 tokens used (120%), 5 reserved, 0 left.",
         "$0.000000001 of $0.000002 used (0.1%), $0.00 reserved, $0.0000015 left.",
-        "Resets 1 Dec 2026, 00:00, Asia/Kolkata (UTC+05:30) (in 7 days).",
+        "Resets 1 Dec 2026, 00:00 Asia/Kolkata (UTC+05:30) (in 7 days).",
       ],
       outlook: null,
     });

@@ -1,7 +1,7 @@
 /** The parts of a request's time add up to the whole, whatever its row claims. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { measured, requestPhases } from "./request-phases.ts";
+import { measured, requestPhases, type TimedRow } from "./request-phases.ts";
 
 const anyMs = fc.oneof(fc.nat(10_000), fc.double(), fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, 1e308, -1));
 const row = fc.record({
@@ -29,7 +29,7 @@ describe("requestPhases", () => {
 
   it("name the phases that a row distinguishes", () => {
     const times = { total_ms: 1000, queue_wait_ms: 300, gateway_ms: 100, ttft_ms: 200, attempts: 1 };
-    const ids = (changed: Partial<typeof times>): string =>
+    const ids = (changed: Partial<TimedRow>): string =>
       requestPhases({ ...times, ...changed })
         .map(({ id, durationMs }) => `${id} ${durationMs}`)
         .join(", ");
@@ -37,6 +37,8 @@ describe("requestPhases", () => {
     expect(ids({ attempts: 3 })).toBe("queue 300, gateway 100, first_token 200, stream_and_attempts 400");
     expect(ids({ ttft_ms: 0 })).toBe("queue 300, gateway 100, upstream 600");
     expect(ids({ total_ms: 300, ttft_ms: 0 })).toBe("queue 300");
+    expect(ids({ status_code: 502, output_tokens: 0 })).toBe("queue 300, gateway 100, upstream 600");
+    expect(ids({ status_code: 502, output_tokens: 5 })).toContain("first_token 200");
     expect(ids({ total_ms: 0 })).toBe("");
   });
 });

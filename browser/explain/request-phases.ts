@@ -22,10 +22,11 @@ export interface Phase {
 }
 
 /** The fields of a row that say where its time went. */
-export type TimedRow = Pick<UsageRow, "total_ms" | "queue_wait_ms" | "gateway_ms" | "ttft_ms"> & {
-  /** Absent: the reader does not see it; then it is not told apart from one attempt. */
-  readonly attempts?: number | undefined;
-};
+export type TimedRow = Pick<UsageRow, "total_ms" | "queue_wait_ms" | "gateway_ms" | "ttft_ms"> &
+  FirstTokenRow & {
+    /** Absent: the reader does not see it; then it is not told apart from one attempt. */
+    readonly attempts?: number | undefined;
+  };
 
 /** A request that took less is not slow. */
 export const SLOW_MS = 1000;
@@ -46,10 +47,19 @@ export function requestPhases(row: TimedRow): readonly Phase[] {
   };
   take("queue", row.queue_wait_ms);
   take("gateway", row.gateway_ms);
-  const hasFirstByte = measured(row.ttft_ms) > 0;
-  if (hasFirstByte) take("first_token", row.ttft_ms);
+  const firstMs = firstTokenMs(row);
+  const hasFirstByte = firstMs !== null;
+  if (hasFirstByte) take("first_token", firstMs);
   take(hasFirstByte ? (measured(row.attempts) > 1 ? "stream_and_attempts" : "stream") : "upstream", wholeMs);
   return phases;
+}
+
+type FirstTokenRow = { readonly [Field in "ttft_ms" | "status_code" | "output_tokens"]?: number | undefined };
+
+/** Time until the first byte of an answer; null: it had none. The first byte of an error that came without one is not its. */
+export function firstTokenMs({ ttft_ms, status_code, output_tokens }: FirstTokenRow): number | null {
+  const isError = measured(status_code) >= 400 && status_code !== 499 && measured(output_tokens) === 0;
+  return isError || measured(ttft_ms) === 0 ? null : measured(ttft_ms);
 }
 
 /** A measured time or count as a whole number, 0 to 2^32 - 1; what is absent or no number counts as 0. */

@@ -8,14 +8,14 @@ describe("resetSentence", () => {
   it("names instant, zone and how far it is", () => {
     const usage = { budget_period: "monthly", period_end: "2026-11-30T18:30:00.000Z" } as const;
     expect(resetSentence(usage, "Asia/Kolkata", NOW)).toBe(
-      "Resets 1 Dec 2026, 00:00, Asia/Kolkata (UTC+05:30) (in 7 days).",
+      "Resets 1 Dec 2026, 00:00 Asia/Kolkata (UTC+05:30) (in 7 days).",
     );
     expect(resetSentence(usage, "Asia/Kolkata", Date.UTC(2026, 11, 1))).toBe("Resets now.");
   });
 
   it("says that a term ends", () => {
     const usage = { budget_period: "term", period_end: "2026-11-23T20:00:00.000Z" } as const;
-    expect(resetSentence(usage, "UTC", NOW)).toBe("Ends 23 Nov 2026, 20:00, UTC (in 24 hr).");
+    expect(resetSentence(usage, "UTC", NOW)).toBe("Ends 23 Nov 2026, 20:00 UTC (in 24 hr).");
     expect(resetSentence(usage, "UTC", NOW + 2 * 86_400_000)).toBe("Ended.");
   });
 

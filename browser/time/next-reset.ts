@@ -10,7 +10,7 @@ import { zoneLabel } from "./zones.ts";
 
 const text = texts("time", timeTexts);
 
-/** `Resets on 1 Dec 2026, 00:00, Asia/Kolkata (UTC+05:30) (in 8 days).` The zone is the tenant's. */
+/** `Resets 1 Dec 2026, 00:00 Asia/Kolkata (UTC+05:30) (in 8 days).` The zone is the tenant's. */
 export function resetSentence(
   usage: Pick<BudgetUsage, "budget_period" | "period_end">,
   tenantZone: string,

@@ -5,16 +5,15 @@ import classes from "./copy.module.css";
 
 const SHOWN_MS = 1500;
 
-/** Puts a text on the clipboard, and says that it has. */
-export function CopyButton({
-  text,
-  label,
-  doneLabel,
-}: {
+interface CopyProps {
   readonly text: string;
   readonly label: string;
   readonly doneLabel: string;
-}) {
+  readonly onCopied?: (() => void) | undefined;
+}
+
+/** Puts a text on the clipboard, and says that it has. */
+export function CopyButton({ text, label, doneLabel, onCopied }: CopyProps) {
   const [isDone, setDone] = useState(false);
   useEffect(() => {
     if (!isDone) return;
@@ -25,6 +24,7 @@ export function CopyButton({
     try {
       await navigator.clipboard.writeText(text);
       setDone(true);
+      onCopied?.();
     } catch {
       setDone(false); // the browser does not let pages copy; the text can be marked
     }
@@ -37,19 +37,13 @@ export function CopyButton({
 }
 
 /** Text to be copied into a terminal or a program. */
-export function Code({
-  text,
-  label,
-  doneLabel,
-}: {
-  readonly text: string;
-  readonly label: string;
-  readonly doneLabel: string;
-}) {
+export function Code(props: CopyProps) {
   return (
     <div className={classes["code"]}>
-      <pre tabIndex={0}>{text}</pre>
-      <CopyButton text={text} label={label} doneLabel={doneLabel} />
+      <pre tabIndex={0} onCopy={props.onCopied}>
+        {props.text}
+      </pre>
+      <CopyButton {...props} />
     </div>
   );
 }

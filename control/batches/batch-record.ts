@@ -34,6 +34,11 @@ export const resultFilesOf = (row: BatchRow) => ({
 });
 
 export function batchRecord(row: BatchRow & { readonly tenant_name: string }): Batch {
-  const own = { ...resultFilesOf(row), errors: faultsOf(row), batch_id: publicId("batch", row.id) };
+  const files = resultFilesOf(row);
+  const own = {
+    ...files,
+    errors: files.error_file_id ? row.errors : faultsOf(row),
+    batch_id: publicId("batch", row.id),
+  };
   return batchSchema.parse({ ...withIsoTimes(row), ...own });
 }

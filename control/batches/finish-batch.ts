@@ -2,11 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
+import type { BatchFault } from "../../shared/schema/batch.ts";
+import { oneLine } from "../../shared/text/printable.ts";
 import type { Database } from "../db/connect.ts";
 import { inOneLine } from "./answer-text.ts";
 import { publicId } from "./batch-record.ts";
 import type { FileStore } from "./files/contents.ts";
 import { addResults, type ResultPart, stageResults } from "./files/file-store.ts";
+import { errorIn } from "./line-sender.ts";
 import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const ROWS_AT_ONCE = 100;
@@ -14,6 +17,9 @@ const ROWS_AT_ONCE = 100;
 const PART_MAX_BYTES = 1024 * 1024;
 /** Then the database takes only the names of objects, and fewer of these are small. */
 const BUCKET_PART_MAX_BYTES = 8 * PART_MAX_BYTES;
+
+/** Of the error that a batch shows; its file has it whole. */
+const FAULT_MAX_CHARACTERS = 500;
 
 /** What is read of a line. */
 const RESULT = {
@@ -112,13 +118,30 @@ async function writePart(
     // another process has written some of them
     if (locked.file !== known.file || (await tx.$count(batchLines, part)) !== rows.length) return true;
     await addResults(tx, { id, tenantId: batch.tenant_id, purpose: "batch_output", filename }, pieces);
-    const named = { [field]: id };
+    const isFirst = field === "error_file_id" && known.file === null;
+    const named = { [field]: id, ...(isFirst ? { errors: [firstFault(rows, notRun)] } : {}) };
     await tx.update(batches).set(named).where(mine);
     await tx.delete(batchLines).where(part);
     await tx.delete(files).where(inArray(files.id, answers));
     return true;
   });
 }
+
+/** Why the first line failed of those that ran; if none did, that the first one never ran. */
+function firstFault(rows: readonly LineRow[], notRun: keyof typeof NOT_RUN): BatchFault {
+  const failed = rows.find(({ state }) => state === "failed");
+  const { code, message } = failed === undefined ? NOT_RUN[notRun] : errorIn(failed.answer ?? "");
+  const said = failed === undefined ? message : `${failed.status} ${message}`.trim();
+  return {
+    code: shortText(code),
+    line: (failed ?? rows[0])?.n ?? null,
+    message: shortText(said),
+    param: null,
+  };
+}
+
+/** As a column of JSON takes it. */
+const shortText = (text: string): string => oneLine(text).slice(0, FAULT_MAX_CHARACTERS).toWellFormed();
 
 /** The last line of the next part; null: no line is left. The sizes are read without the answers. */
 async function lastOfPart(db: Database, left: SQL | undefined, mostBytes: number): Promise<number | null> {

@@ -1,7 +1,7 @@
 /** What the answer to a line means for it (docs/rules/batches.md#repeats). */
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { DATA_PLANE_ERRORS, errorBody } from "../../shared/errors.ts";
-import { errorCodeOf, type LineResult, type SentLine } from "./line-sender.ts";
+import { errorIn, type LineResult, type SentLine } from "./line-sender.ts";
 import type { LineEnd } from "./line-store.ts";
 
 /** A line is sent so many times in all; refusals that pass do not count. */
@@ -40,7 +40,7 @@ export function judged({ batchId, n, tries, requestId, cell }: SentLine, result:
   const answer = result.text.replaceAll("\0", "\ufffd").toWellFormed();
   if (status >= 200 && status < 300) return { ...line, state: "completed", status, answer };
   // an upstream may answer with the same codes
-  if (result.outcome === "refused" && PASSING.has(errorCodeOf(answer)))
+  if (result.outcome === "refused" && PASSING.has(errorIn(answer).code))
     return { ...line, tries: tries - 1, state: "waiting", status, answer };
   const mayRepeat = (status >= 500 || FAILED_BY_CHANCE.has(status)) && tries < TRIES_MAX;
   return { ...line, state: mayRepeat ? "waiting" : "failed", status, answer };

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { LINE_HEADERS, LINE_OUTCOMES, type LineOutcome } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER, INTERNAL_PATHS } from "../../shared/wire/internal.ts";
 import type { CellAddress } from "../kernel/cells/cells.ts";
+import { publicId } from "./batch-record.ts";
 
 const ASK_WITHIN_MS = 5000;
 
@@ -25,14 +26,14 @@ export interface LineResult {
   readonly outcome: LineOutcome | null;
 }
 
-const errorSchema = z.object({ error: z.object({ code: z.string() }) });
+const errorSchema = z.object({ error: z.object({ code: z.string().catch(""), message: z.string().catch("") }) });
 
-/** The code of an error that the gateway or an upstream answered; "": there is none. */
-export function errorCodeOf(text: string): string {
+/** The error that the gateway or an upstream answered; "": there is none. */
+export function errorIn(text: string): { readonly code: string; readonly message: string } {
   try {
-    return errorSchema.parse(JSON.parse(text)).error.code;
+    return errorSchema.parse(JSON.parse(text)).error;
   } catch {
-    return "";
+    return { code: "", message: "" };
   }
 }
 
@@ -64,6 +65,7 @@ export class LineSender {
       headers: {
         [LINE_HEADERS.key]: call.keyHash,
         [LINE_HEADERS.path]: call.path,
+        [LINE_HEADERS.batch]: publicId("batch", line.batchId),
         [LINE_HEADERS.until]: String(call.untilMs),
         "content-type": "application/json",
       },

@@ -107,6 +107,20 @@ it("a cancelled batch keeps what has run, and says of every other line that it d
   expect(await shown.json()).toMatchObject({ status: "cancelled", lines_completed: 1, lines_failed: LINES - 1 });
 });
 
+it("a batch with failed lines names the first one and its error", async () => {
+  const { db, batch } = await batchOf("in_progress", -1);
+  const [, line] = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, upTo(2));
+  if (line === undefined) throw new Error("no line");
+  const answer = '{"error":{"code":"tenant_not_active","message":"tenant\\u0000is not active\\ud800"}}';
+  await endLines(db, [{ ...line, state: "failed", status: 403, answer }]);
+  await db.update(batchLines).set({ state: "waiting" }).where(eq(batchLines.state, "sent"));
+  expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe("expired");
+  const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
+  expect(await shown.json()).toMatchObject({
+    errors: [{ code: "tenant_not_active", line: 2, message: "403 tenant is not active\ufffd" }],
+  });
+});
+
 it("results are written in parts of at most 1 MiB, and a restart writes only the rest", async () => {
   const { db, batch } = await batchOf("in_progress", -1);
   const lines = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, upTo(5));
@@ -134,7 +148,12 @@ it("a batch whose time is over says of the lines that did not run that they expi
   const { db, batch } = await batchOf("in_progress", -1);
   expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe("expired");
   const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
-  expect(await shown.json()).toMatchObject({ status: "expired", lines_completed: 0, lines_failed: LINES });
+  expect(await shown.json()).toMatchObject({
+    status: "expired",
+    lines_completed: 0,
+    lines_failed: LINES,
+    errors: [{ code: "batch_expired", line: 1 }],
+  });
   const [file] = await db.select().from(files).where(eq(files.tenant_id, batch.tenant_id));
   const read: { readonly text: string | null }[] = [];
   for await (const line of linesOf(piecesOf({ db, bucket: null }, file?.id ?? ""))) read.push(line);

@@ -41,7 +41,7 @@ export const batches = pgTable("batches", {
   error_file_id: uuid("error_file_id"),
   status: text("status").$type<BatchStatus>().notNull(),
   metadata: jsonb("metadata").$type<Readonly<Record<string, string>>>(),
-  /** Why its file was refused. */
+  /** Why its file was refused, or the first of its lines that failed. */
   errors: jsonb("errors").$type<readonly BatchFault[]>().notNull().default([]),
   lines_total: integer("lines_total").notNull().default(0),
   lines_completed: integer("lines_completed").notNull().default(0),

@@ -83,7 +83,7 @@ it("calls as the tenant that an admin names, with one key for an hour in the adm
   expect(first).toMatch(/^sk_[0-9a-f]{48}$/);
   expect(second).toBe(first);
   const keys = await keysOf(tenant);
-  expect(keys).toMatchObject([{ name: "Console playground", key_prefix: first?.slice(0, 18), disabled: false }]);
+  expect(keys).toMatchObject([{ name: "Console (playground, batches)", key_prefix: first?.slice(0, 18), disabled: false }]);
   expect(Date.parse(keys[0]?.expires_at ?? "") - Date.now()).toBeLessThanOrEqual(HOUR_MS);
   const audit = await api<readonly AuditEntry[]>(`/audit?entity_id=${keys[0]?.id}`);
   expect(audit).toMatchObject([{ action: "create_key", actor: ADMIN.email.toLowerCase() }]);
@@ -291,7 +291,7 @@ describe("the console key of a user, with which batches run", () => {
     const [{ id } = { id: "" }] = await keysOf(tenant);
     expect(await keysLeft()).toBe(0);
     const audit = await api<readonly AuditEntry[]>(`/audit?action=delete_key&entity_id=${id}`);
-    expect(audit).toMatchObject([{ detail: { tenant_id: tenant.id, name: "Console playground" } }]);
+    expect(audit).toMatchObject([{ detail: { tenant_id: tenant.id, name: "Console (playground, batches)" } }]);
   });
 
   it("is deleted when the person is, and that of another person stays", async () => {

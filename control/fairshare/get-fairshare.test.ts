@@ -93,7 +93,7 @@ it("waits longer for the cell that is asked than for the others, which are left 
   expect(found).toMatchObject({ cell: "slow", waiting_cells: ["slow"] });
 });
 
-it("sums what a tenant's requests do in all cells, and has the fewest slots left of any", () => {
+it("sums a tenant's load over all cells, with the longest wait and the fewest slots left", () => {
   const tenant = {
     tenant_id: "t",
     name: "Acme",
@@ -105,16 +105,39 @@ it("sums what a tenant's requests do in all cells, and has the fewest slots left
     weight_share: 1,
     expected_slots: 1,
   };
+  const lines = (batch_in_flight: number, batch_queued: number) => ({ batch_in_flight, batch_queued });
   const waiting = [{ ...queue, reason: "tenant_cap" as const }];
   const other = { ...tenant, tenant_id: "other", in_flight: 50, queued: 50 };
   const cells = [
     {
       tenants: [other, { ...tenant, in_flight: 4, queued: 2 }],
+      ...lines(0, 2),
       waiting: [...waiting, { ...queue, reason: "tenant_cap" as const, tenant_id: "other" }],
     },
-    { tenants: [{ ...tenant, in_flight: 1, queued: 0 }], waiting: [] },
-    { tenants: [], waiting: [] },
+    { ...lines(0, 0), tenants: [{ ...tenant, in_flight: 1, queued: 0 }], waiting: [] },
   ];
-  expect(tenantLoadOf(cells, "t", 5)).toEqual({ in_flight: 5, queued: 2, oldest_wait_ms: 5, slots_left: 1 });
-  expect(tenantLoadOf([], "t", null)).toEqual({ in_flight: 0, queued: 0, oldest_wait_ms: null, slots_left: null });
+  const load = {
+    in_flight: 5,
+    queued: 2,
+    oldest_wait_ms: 5,
+    waits_for: "tenant_limit",
+    batches_wait: true,
+    slots_left: 1,
+  };
+  expect(tenantLoadOf(cells, "t", 5)).toEqual(load);
+  const longer = { ...queue, oldest_wait_ms: 9, reason: "group_share" as const };
+  expect(tenantLoadOf([...cells, { ...lines(1, 0), tenants: [], waiting: [longer] }], "t", 5)).toEqual({
+    ...load,
+    batches_wait: false,
+    oldest_wait_ms: 9,
+    waits_for: "shared_slots",
+  });
+  expect(tenantLoadOf([], "t", null)).toEqual({
+    in_flight: 0,
+    queued: 0,
+    oldest_wait_ms: null,
+    waits_for: null,
+    batches_wait: false,
+    slots_left: null,
+  });
 });

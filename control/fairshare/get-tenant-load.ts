@@ -1,7 +1,8 @@
 /** What a tenant's requests do now, over all cells (docs/rules/fairshare.md#load-of-a-tenant). */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
-import type { FairshareLive, TenantLoad } from "../../shared/schema/load.ts";
+import { mergedWaiting } from "../../shared/fairshare/merged-waiting.ts";
+import type { FairshareLive, TenantLoad, WaitingQueue } from "../../shared/schema/load.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import { type CellDirectory, callCell, cellOf } from "../kernel/cells/cell-directory.ts";
 import { BRIEF_DEADLINE_MS } from "../kernel/cells/cells.ts";
@@ -31,21 +32,34 @@ export async function getTenantLoad(ctx: VerbContext, directory: CellDirectory, 
   );
 }
 
+/** A tenant's people do not see how slots are shared: neither groups nor weights. */
+const WAITS_FOR = {
+  tenant_cap: "tenant_limit",
+  model_cap: "model_limit",
+  headroom: "shared_slots",
+  group_share: "shared_slots",
+  tenant_share: "shared_slots",
+  cell_full: "shared_slots",
+  budget: null,
+} as const satisfies Record<WaitingQueue["reason"], TenantLoad["waits_for"]>;
+
 /** The load of a tenant whose requests have `cap` slots in each cell. */
 export function tenantLoadOf(
-  cells: readonly Pick<FairshareLive, "tenants" | "waiting">[],
+  cells: readonly Pick<FairshareLive, "tenants" | "waiting" | "batch_in_flight" | "batch_queued">[],
   tenantId: string,
   cap: number | null,
 ): TenantLoad {
   const loads = cells.map(({ tenants: listed }) => listed.find(({ tenant_id }) => tenant_id === tenantId));
   const running = loads.map((load) => load?.in_flight ?? 0);
-  const waits = cells.flatMap(({ waiting }) =>
-    waiting.filter(({ tenant_id }) => tenant_id === tenantId).map(({ oldest_wait_ms }) => oldest_wait_ms),
+  const [longest] = mergedWaiting(
+    cells.map(({ waiting }) => waiting.filter(({ tenant_id }) => tenant_id === tenantId)),
   );
   return {
     in_flight: running.reduce((sum, count) => sum + count, 0),
     queued: loads.reduce((sum, load) => sum + (load?.queued ?? 0), 0),
-    oldest_wait_ms: waits.length === 0 ? null : Math.max(...waits),
+    oldest_wait_ms: longest?.oldest_wait_ms ?? null,
+    waits_for: longest === undefined ? null : WAITS_FOR[longest.reason],
+    batches_wait: cells.some((cell) => cell.batch_queued > 0) && cells.every((cell) => cell.batch_in_flight === 0),
     slots_left: cap === null ? null : Math.max(0, cap - Math.max(0, ...running)),
   };
 }

@@ -17,8 +17,8 @@ import { lockTenant } from "../tenants/tenant-record.ts";
 import { insertShortKey } from "./insert-key.ts";
 
 const KEY_FOR_MS = 3_600_000;
-/** Of every such key, so that the people of the tenant know it in their lists. */
-const NAME = "Console playground";
+/** Of every such key, so that the people of the tenant know it in their lists, and in rows of requests and of batches. */
+const NAME = "Console (playground, batches)";
 
 /** The key and its secret; such keys that have expired are removed, of all persons. Throws 400, 404, 503. */
 export async function makeConsoleKey(ctx: VerbContext, tenant: string): Promise<Written<CreatedKey>> {

@@ -8,6 +8,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { LINE_HEADERS, type LineOutcome } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER } from "../../shared/wire/internal.ts";
 import type { Deps } from "../deps.ts";
+import { TAGS_HEADER } from "../domain/request/attribution.ts";
 import { gatherAnswer } from "../pipeline/batch-line/gather-answer.ts";
 import { lineRoute } from "./data-plane.ts";
 import { asInternal } from "./internal.ts";
@@ -45,11 +46,16 @@ async function whatBecame({ cell, ports }: Deps, requestId: string): Promise<Res
 async function run(deps: Deps, request: Request, context: ExecutionContext, requestId: string): Promise<Response> {
   const path = request.headers.get(LINE_HEADERS.path) ?? "";
   const keyHash = request.headers.get(LINE_HEADERS.key) ?? "";
+  const batch = request.headers.get(LINE_HEADERS.batch);
   const untilMs = Number(request.headers.get(LINE_HEADERS.until));
   if (!BATCH_ENDPOINTS.some((endpoint) => endpoint === path)) throw new GatewayError("unknown_endpoint");
   const called = new Request(new URL(path, request.url), {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: {
+      "content-type": "application/json",
+      // a control service of before does not name it
+      ...(batch === null ? {} : { [TAGS_HEADER]: `batch=${batch}` }),
+    },
     body: await request.arrayBuffer(),
     signal: AbortSignal.timeout(Math.max(0, untilMs - deps.ports.clock())),
   });

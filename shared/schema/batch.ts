@@ -94,7 +94,7 @@ export const batchSchema = z
     lines_total: z.number().int().meta({ description: "Lines of the file; 0 until it is validated" }),
     lines_completed: z.number().int(),
     lines_failed: z.number().int(),
-    errors: z.array(batchFaultSchema).meta({ description: "Why the file was refused" }),
+    errors: z.array(batchFaultSchema).meta({ description: "Why the file was refused, or the first failed line" }),
     expires_at: timestamp,
     in_progress_at: when("When its lines started to run"),
     finalizing_at: when("When the last line had ended"),

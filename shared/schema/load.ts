@@ -86,6 +86,11 @@ export const tenantLoadSchema = z
     in_flight: z.number().int().meta({ description: "Running requests, in all cells that respond" }),
     queued: z.number().int().meta({ description: "Waiting requests" }),
     oldest_wait_ms: z.number().int().nullable().meta({ description: "Longest wait so far; null: none waits" }),
+    waits_for: z
+      .enum(["tenant_limit", "model_limit", "shared_slots"])
+      .nullable()
+      .meta({ description: "What the request with the longest wait needs; null: none waits, or it is about to start" }),
+    batches_wait: z.boolean().meta({ description: "Lines of batches wait, and no line of any tenant has a slot" }),
     slots_left: z
       .number()
       .int()

@@ -4,6 +4,8 @@ export const LINE_HEADERS = {
   requestId: "x-gateway-line-request",
   /** The hash of the key as which it runs. */
   key: "x-gateway-line-key",
+  /** The id of its batch, as clients know it. */
+  batch: "x-gateway-line-batch",
   /** The path that it calls. */
   path: "x-gateway-line-path",
   /** When it is called off, epoch ms. */

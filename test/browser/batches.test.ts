@@ -44,7 +44,7 @@ it("shows a batch of 10,000 lines moving, and an admin cancels it", async () => 
   const { page, problems } = await console_.open({ as: "admin" });
   await page.goto(`/batches?q=${batch.id}`);
   const row = page.getByRole("row", { name: batch.id });
-  await row.getByText("Running").waitFor();
+  await row.getByText("In progress").waitFor();
   const progress = row.getByRole("progressbar");
   const shown = async (): Promise<number> => Number(await progress.getAttribute("value"));
   await expect.poll(shown).toBeGreaterThan(0);
@@ -88,9 +88,15 @@ it("a user uploads a file, creates a batch of it, and stores its output and its 
   const buffer = Buffer.from(`${lineOf("good", model.model_name)}\n${lineOf("bad", "unknown-model")}\n`);
   await dialog.locator("input[type=file]").setInputFiles({ name: "mine.jsonl", mimeType: "text/plain", buffer });
   await dialog.getByRole("button", { name: "Create batch" }).click();
-  await page.getByText("Completed", { exact: true }).last().waitFor();
+  await page.getByText("Completed with errors", { exact: true }).waitFor();
   expect(JSON.parse(await stored(page, "Output"))).toMatchObject({ custom_id: "good", response: { status_code: 200 } });
   expect(JSON.parse(await stored(page, "Errors"))).toMatchObject({ custom_id: "bad" });
+  await page.getByText(/^Line 2: 404 /).click();
+  const panel = page.getByRole("dialog");
+  await panel.getByText("1 succeeded, 1 failed, 0 left").waitFor();
+  await panel.getByText(/^\$0\.\d+$/).waitFor();
+  await panel.getByRole("link", { name: "Requests of this batch" }).click();
+  await page.getByText("2 requests", { exact: true }).waitFor();
   expect(problems()).toEqual([]);
 });
 

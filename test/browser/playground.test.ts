@@ -90,7 +90,7 @@ describe("the playground", () => {
     );
     expect(JSON.stringify(bodies(other))).not.toContain(mark);
     await page.getByRole("button", { name: "Copy as code" }).click();
-    await page.getByText("YOUR_KEY").first().waitFor();
+    await page.getByText("$GATEWAY_API_KEY").first().waitFor();
     const dialog = page.getByRole("dialog");
     expect(await dialog.textContent()).not.toContain(first.secret);
     await dialog.getByLabel("Model").selectOption({ label: second.model.model_name });
@@ -200,7 +200,7 @@ describe("the playground", () => {
     await page.getByLabel("API", { exact: true }).selectOption({ label: "Messages" });
     expect(await page.getByLabel("seed").count()).toBe(0);
     const tool = { type: "function", function: { name: "weather", parameters: { type: "object" } } };
-    await page.getByText("Stop, tools and schema").click();
+    await page.getByText("Stop sequences, tools and schema").click();
     await page.getByLabel("Tools (JSON)").fill(JSON.stringify([tool]));
     const mark = `mark-${randomUUID()}`;
     await say(page, mark);
@@ -253,7 +253,7 @@ describe("the playground", () => {
       .getByText(
         as === "admin"
           ? `1 request of ${tenant.name} for ${minted.model.model_name} waits: the model has reached its max concurrency. It is first in its queue.`
-          : "1 request of your tenant waits, 1 run.",
+          : /^Waiting for a slot\. 1 running, 1 waiting \(longest .*\)\. The model's slots are all in use\.$/,
       )
       .waitFor();
     held.abort();
@@ -338,7 +338,7 @@ describe("the playground without a key", () => {
       async () => await gateway.allRows(minted.tenant.id),
       (rows) => rows.length === 1,
     );
-    expect(row).toMatchObject({ tenant_id: minted.tenant.id, status_code: 200, key_name: "Console playground" });
+    expect(row).toMatchObject({ tenant_id: minted.tenant.id, status_code: 200, key_name: "Console (playground, batches)" });
     const [entry] = await gateway.must<AuditEntry[]>("GET", `/audit?entity_id=${row?.key_id}`);
     expect(entry).toMatchObject({ action: "create_key", actor: fixture.admin.email });
     expect(

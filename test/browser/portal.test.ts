@@ -95,14 +95,15 @@ it("the limits of a tenant are listed with what is left and when it resets", asy
   const { page } = visit;
   await page.goto("/portal");
   await page.getByRole("link", { name: "Budget left" }).click();
-  const row = (name: string) => page.getByRole("table", { name: "All requests together" }).getByRole("row", { name });
+  const row = (name: string) => page.getByRole("table", { name: "All keys" }).getByRole("row", { name });
   const left = used.remaining_tokens.toLocaleString("en");
   await row(`Budget in tokens 1,000,000 ${left} Resets 1 `).waitFor();
-  await row("Budget in USD No limit").waitFor();
+  await page.getByText("No limit: Budget in USD, Requests per minute.").waitFor();
   await row("Tokens per minute 90,000").waitFor();
-  await row("Concurrent requests 7 per region 7 ").getByText("0 running, 0 waiting").waitFor();
+  await row("Concurrent requests 7 per region 7 ").waitFor();
+  await page.getByText("0 running, 0 waiting.").waitFor();
   await page
-    .getByRole("table", { name: "Each key" })
+    .getByRole("table", { name: "By key" })
     .getByRole("row", { name: "bounded Requests per minute: 30 No limit" })
     .waitFor();
   expect(visit.problems()).toEqual([]);
@@ -147,7 +148,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   const listed = page.getByRole("row", { name: model });
   await listed.getByText("$1.00 / – per million tokens").waitFor();
   await listed.getByText("images").waitFor();
-  await listed.getByRole("link", { name: "How to call" }).click();
+  await listed.getByRole("link", { name: model }).click();
   const opened = page.getByRole("complementary", { name: "Model" });
   await opened.getByText("$1.00 / – per million tokens").waitFor();
   const line = opened.locator("pre", { hasText: `${fixture.gateway.proxyUrl}/v1/chat/completions` });
@@ -221,7 +222,7 @@ it("a user rotates, disables and enables the own key, and the data plane follows
   const asked = page.getByRole("dialog", { name: /^Rotate the secret of/ });
   await asked.getByLabel("Old secret stays valid for").selectOption("0");
   await asked.getByRole("button", { name: "Rotate" }).click();
-  const told = page.getByRole("dialog", { name: /^Secret of/ });
+  const told = page.getByRole("dialog", { name: /^Secret key for/ });
   await told.getByText("Copy the secret now.").waitFor();
   const next = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
   await told.getByRole("button", { name: "I have stored it" }).click();

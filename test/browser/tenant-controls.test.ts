@@ -17,7 +17,7 @@ describe("a key", () => {
     const asked = page.getByRole("dialog", { name: /^Rotate the secret of/ });
     await asked.getByLabel("Old secret stays valid for").selectOption(graceSecs);
     await asked.getByRole("button", { name: "Rotate" }).click();
-    const told = page.getByRole("dialog", { name: /^Secret of/ });
+    const told = page.getByRole("dialog", { name: /^Secret key for/ });
     await told.getByText("Copy the secret now.").waitFor();
     const secret = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
     await told.getByRole("button", { name: "I have stored it" }).click();

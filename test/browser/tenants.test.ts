@@ -44,9 +44,12 @@ describe("from nothing to a first request", () => {
     expect(secret).not.toBe("");
     await fixture.gateway.confirmed("the key");
     await run("sh", ["-c", `${curl} --silent --max-time 30`]);
-    await page.getByText("Your request arrived").waitFor();
+    await page.getByText(/^Your request arrived\. Refused: 404 /).waitFor();
     expect(await page.getByRole("link", { name: "View request" }).getAttribute("href")).toMatch(/\/logs\?open=/);
 
+    await page.keyboard.press("Escape");
+    const asked = page.getByRole("alertdialog", { name: "Close without copying the secret?" });
+    await asked.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "I have stored it" }).click();
     await page.getByRole("cell", { name: "first" }).waitFor();
     expect(await page.content()).not.toContain(secret);

@@ -57,7 +57,7 @@ it("opens a model and a tenant on their last day: requests, failures, spend, and
       .last();
   await page.goto(`/tenants/${minted.tenant.id}`);
   await tile("Requests, 24 h").getByText("2", { exact: true }).waitFor();
-  await tile("Requests, 24 h").getByText("1 refused, 0 left", { exact: true }).waitFor();
+  await tile("Requests, 24 h").getByText("1 refused, 0 disconnected", { exact: true }).waitFor();
   await tile("Failed, 24 h").getByText("0", { exact: true }).waitFor();
   await tile("Budget left")
     .getByText(/^(99\.9|100)%$/)

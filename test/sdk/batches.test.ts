@@ -81,7 +81,8 @@ describe("a batch of the OpenAI SDK", () => {
     );
     const ran = rows.filter(({ status_code }) => status_code === 200);
     expect(new Set(ran.map(({ request_id }) => request_id)).size).toBe(12);
-    expect(ran[0]).toMatchObject({ admission: "batch", request_type: "chat", key_id: minted.key.id });
+    const attributed = { admission: "batch", request_type: "chat", key_id: minted.key.id, tags: `batch=${made.id}` };
+    expect(ran[0]).toMatchObject(attributed);
     for (const row of ran) expect(row.cost_usd).toBeCloseTo(row.total_tokens * 0.0005, 9);
     const shown = await fixture.gateway.must<readonly Batch[]>("GET", `/batches?tenant_id=${minted.tenant.id}`);
     expect(shown).toMatchObject([{ batch_id: made.id, status: "completed", lines_completed: 12, lines_failed: 1 }]);

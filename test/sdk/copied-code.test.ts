@@ -10,11 +10,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SECRET_VARIABLE } from "../../browser/forms/keys/call-examples.ts";
 import { curlCode, pythonCode, typescriptCode } from "../../browser/pages/playground/code-of.ts";
 import { bodyFor } from "../../browser/pages/playground/messages-api.ts";
 import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
 
 const run = promisify(execFile);
+/** The code takes the key from there. */
+const ENV = { ...process.env, [SECRET_VARIABLE]: "sk_copied" };
 const ROOT = join(import.meta.dirname, "../..");
 /** OpenAI's package as far as the code needs it: it sends what it is called with. */
 const PYTHON_PACKAGE = `
@@ -98,7 +101,7 @@ const bodyWith = (imageBytes: number) => ({
 async function ran(program: string, name: string, code: string): Promise<void> {
   const file = join(folder, name);
   writeFileSync(file, code);
-  await run(program, [file], { cwd: ROOT, env: { ...process.env, PYTHONPATH: folder }, maxBuffer: 16 * 1024 * 1024 });
+  await run(program, [file], { cwd: ROOT, env: { ...ENV, PYTHONPATH: folder }, maxBuffer: 16 * 1024 * 1024 });
 }
 
 describe.each([
@@ -116,7 +119,7 @@ describe.each([
       JSON.parse(sent) as unknown,
     ]);
   };
-  const meant = [["POST", "/v1/chat/completions", "Bearer YOUR_KEY", body]];
+  const meant = [["POST", "/v1/chat/completions", "Bearer sk_copied", body]];
   const codeOf = () => ({ baseUrl: sink.url, api: "chat/completions", body }) as const;
 
   it.each(["sh", "bash"])("for curl sends what was meant, in %s", async (shell) => {
@@ -152,7 +155,7 @@ it("has every member of a schema, whatever it is called", async () => {
 
 /** By the input of Node, which finds the packages of this repository from where it runs. */
 async function ranInNode(code: string): Promise<void> {
-  const running = run(process.execPath, ["--input-type=module"], { cwd: ROOT, maxBuffer: 16 * 1024 * 1024 });
+  const running = run(process.execPath, ["--input-type=module"], { cwd: ROOT, env: ENV, maxBuffer: 16 * 1024 * 1024 });
   running.child.stdin?.end(code);
   await running;
 }

@@ -83,11 +83,9 @@ it("the code that the playground copies makes the same request, whatever is in i
     tool_choice: { type: "function", function: { name: "f" } },
     response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema: { type: "object" } } },
   };
-  const code = typescriptCode({ baseUrl: fixture.gateway.proxyUrl, api: "chat/completions", body }).replace(
-    "YOUR_KEY",
-    minted.secret,
-  );
-  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", code], { cwd: ROOT });
+  const code = typescriptCode({ baseUrl: fixture.gateway.proxyUrl, api: "chat/completions", body });
+  const env = withSecret(minted);
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", code], { cwd: ROOT, env });
   expect(stdout).toContain("hello world");
   expect(fixture.upstream.seen(minted.mark)[0]?.body).toEqual({ ...body, model: "plain" });
 });

@@ -22,10 +22,9 @@ const HELLO = [{ role: "user", content: "Hello" }];
 /** A line for a POSIX shell. */
 export function curlExample({ baseUrl, secret, model }: Call): string {
   const body = printableJson(JSON.stringify({ model, messages: HELLO }));
-  const bearer = "authorization: Bearer ";
   return [
     `curl ${shellText(`${baseUrl}/v1/chat/completions`)}`,
-    `  -H ${secret === null ? `"${bearer}$${SECRET_VARIABLE}"` : shellText(`${bearer}${secret}`)}`,
+    `  -H ${bearerOf(secret)}`,
     "  -H 'content-type: application/json'",
     `  -d ${shellText(body)}`,
   ].join(" \\\n");
@@ -118,6 +117,12 @@ export function anthropicExample({ baseUrl, secret, model }: Call): string {
     "});",
     "console.log(message.content);",
   ].join("\n");
+}
+
+/** The header with the secret, as a word of a shell. */
+export function bearerOf(secret: string | null): string {
+  const bearer = "authorization: Bearer ";
+  return secret === null ? `"${bearer}$${SECRET_VARIABLE}"` : shellText(`${bearer}${secret}`);
 }
 
 /** What a program needs to read the secret from its environment. */

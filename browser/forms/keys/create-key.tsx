@@ -4,25 +4,21 @@ import { useState } from "react";
 import { NO_RATES } from "../../../shared/fields/rates.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
+import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { serverNowMs } from "../../time/server-time.ts";
 import { Dialog } from "../../ui/dialog.tsx";
+import { formatText } from "../../ui/format.ts";
 import { Loaded } from "../../ui/states.tsx";
+import { TenantByIdFilter } from "../filters/found-filters.tsx";
 import { CreateForm } from "../record/create-form.tsx";
 import { ModelNames } from "../record/model-names.tsx";
-import { ChooseTenant } from "./choose-tenant.tsx";
 import { CREATE_KEY } from "./key-specs.ts";
 import { KEY_READS } from "./key-writes.ts";
 import { SecretDialog } from "./secret-dialog.tsx";
 
 const text = texts("keys", keysTexts);
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 
 interface CreateKeyProps {
   /** Null: it is asked first. */
@@ -33,7 +29,12 @@ interface CreateKeyProps {
 export function CreateKey({ tenantId, onClose }: CreateKeyProps) {
   const [chosen, setChosen] = useState<string | null>(null);
   const tenant = tenantId ?? chosen;
-  if (tenant === null) return <ChooseTenant onChoose={setChosen} onClose={onClose} />;
+  if (tenant === null)
+    return (
+      <Dialog isOpen onClose={onClose} title={text("chooseTenant")} closeLabel={commonText("close")}>
+        <TenantByIdFilter tenantId={undefined} onChoose={(id) => setChosen(id ?? null)} />
+      </Dialog>
+    );
   return <CreateKeyOf tenantId={tenant} onClose={onClose} />;
 }
 
@@ -57,10 +58,10 @@ function CreateKeyOf({ tenantId, onClose }: { readonly tenantId: string; readonl
       isOpen
       isKept
       onClose={onClose}
-      title={text("createTitle", { tenant: tenant.data?.name ?? text("unknown") })}
-      closeLabel={text("close")}
+      title={text("createTitle", { tenant: tenant.data?.name ?? formatText(null) })}
+      closeLabel={commonText("close")}
     >
-      <Loaded state={tenant} texts={stateTexts}>
+      <Loaded state={tenant} texts={STATE_TEXTS}>
         {({ timezone }) => (
           <CreateForm
             specs={CREATE_KEY.specs}

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { isConsoleKey } from "../../../shared/access/console-key.ts";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
+import { commonText } from "../../messages/common.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { serverNowMs } from "../../time/server-time.ts";
@@ -11,10 +12,10 @@ import { Row } from "../../ui/layout.tsx";
 import { DeleteButton } from "../record/delete-button.tsx";
 import { useAnnouncedWrite } from "../record/use-announced-write.ts";
 import { KEY_READS } from "./key-writes.ts";
+import { RotateKey } from "./rotate-key.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
 
 const text = texts("keys", keysTexts);
-const RotateKey = lazy(async () => ({ default: (await import("./rotate-key.tsx")).RotateKey }));
 
 interface KeyActionsProps {
   readonly apiKey: Records["ApiKey"];
@@ -91,7 +92,7 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
         </Button>
       )}
       <DeleteButton
-        label={text("delete")}
+        label={commonText("delete")}
         title={text("deleteTitle", { name })}
         send={async () => await api.DELETE("/api/v1/keys/{id}", path)}
         touches={KEY_READS}
@@ -102,20 +103,18 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
       >
         {text("deleteText")}
       </DeleteButton>
-      <Suspense fallback={null}>
-        {isRotating && (
-          <RotateKey
-            apiKey={apiKey}
-            name={name}
-            zone={zone}
-            onClose={() => setRotating(false)}
-            onRotated={(created) => {
-              setRotating(false);
-              setRotated({ created, atMs: serverNowMs() });
-            }}
-          />
-        )}
-      </Suspense>
+      {isRotating && (
+        <RotateKey
+          apiKey={apiKey}
+          name={name}
+          zone={zone}
+          onClose={() => setRotating(false)}
+          onRotated={(created) => {
+            setRotating(false);
+            setRotated({ created, atMs: serverNowMs() });
+          }}
+        />
+      )}
       {rotated !== null && (
         <SecretDialog
           created={rotated.created}

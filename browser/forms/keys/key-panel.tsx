@@ -7,12 +7,13 @@ import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { pageTarget } from "../../explain/link-target.ts";
+import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatAge, formatInstant, instantOf } from "../../time/instants.ts";
 import { Age, useNow } from "../../time/use-clock.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { formatCount, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatText, formatUsd } from "../../ui/format.ts";
 import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { BudgetState, useBudgetUsage } from "../budget/budget-state.tsx";
@@ -27,12 +28,6 @@ import { EDIT_KEY } from "./key-specs.ts";
 import { KEY_READS, updateKey } from "./key-writes.ts";
 
 const text = texts("keys", keysTexts);
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("keyFailed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 /** Loaded when a key is open, like the panel itself: who may not read the audit log never does. */
 const History = lazy(async () => ({ default: (await import("../history/history.tsx")).History }));
 const EVERY_MS = 20_000;
@@ -44,13 +39,13 @@ export function KeyPanel({ keyId, onClose }: { readonly keyId: string; readonly 
   const key = useQuery(read("/api/v1/keys/{id}", init, { everyMs: EVERY_MS }));
   const shown = key.data?.id === keyId.toLowerCase() ? key.data : undefined;
   const isGone = key.error !== null && (key.error.status === 404 || key.error.status === 400);
-  const name = shown === undefined ? text("unknown") : nameOf(shown);
+  const name = shown === undefined ? formatText(null) : nameOf(shown);
   return (
-    <Dialog isOpen onClose={onClose} place="side" title={<bdi>{name}</bdi>} closeLabel={text("close")}>
+    <Dialog isOpen onClose={onClose} place="side" title={<bdi>{name}</bdi>} closeLabel={commonText("close")}>
       {isGone ? (
         <Empty title={text("gone")}>{text("goneText")}</Empty>
       ) : (
-        <Loaded state={{ ...key, data: shown }} texts={stateTexts}>
+        <Loaded state={{ ...key, data: shown }} texts={STATE_TEXTS}>
           {(apiKey) => <KeyDetails key={apiKey.id} apiKey={apiKey} onClose={onClose} />}
         </Loaded>
       )}
@@ -107,7 +102,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
           [
             text("lastUsed"),
             use.data === undefined ? (
-              text("unknown")
+              formatText(null)
             ) : isUsed ? (
               <span key="used">
                 <Age at={use.data.last_used_ms} />{" "}

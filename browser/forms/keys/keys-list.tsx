@@ -108,8 +108,6 @@ export function KeysList({
             </Button>
           </>
         }
-        title={text("list")}
-        failed={text("failed")}
         label={text("list")}
         rowKey={({ id }) => id}
         onOpen={({ id }) => onSearch({ key_id: id })}

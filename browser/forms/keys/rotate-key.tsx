@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answerValue, api, type Records } from "../../data/api.ts";
+import { commonText } from "../../messages/common.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
@@ -14,7 +15,8 @@ import { complain } from "../record/use-announced-write.ts";
 import { KEY_READS } from "./key-writes.ts";
 
 const text = texts("keys", keysTexts);
-const GRACES_SECS = [0, 3600, 86_400, 604_800] as const;
+const DAY_SECS = 86_400;
+const GRACES_SECS = [3600, DAY_SECS, 604_800, 0] as const;
 const MINUTE_MS = 60_000;
 
 interface RotateKeyProps {
@@ -29,7 +31,7 @@ interface RotateKeyProps {
 /** Gives a key another secret; the old one is admitted for a time that is chosen (docs/rules/keys.md#rotation). */
 export function RotateKey({ apiKey, name, zone, onRotated, onClose }: RotateKeyProps) {
   const queries = useQueryClient();
-  const [graceSecs, setGraceSecs] = useState<number>(0);
+  const [graceSecs, setGraceSecs] = useState<number>(DAY_SECS);
   const [isBusy, setBusy] = useState(false);
   const nowMs = useNow(MINUTE_MS);
   const olderUntilMs = instantOf(apiKey.previous_secret_until);
@@ -54,10 +56,10 @@ export function RotateKey({ apiKey, name, zone, onRotated, onClose }: RotateKeyP
       isOpen
       onClose={onClose}
       title={text("rotateTitle", { name })}
-      closeLabel={text("close")}
+      closeLabel={commonText("close")}
       footer={
         <>
-          <Button onClick={onClose}>{text("cancel")}</Button>
+          <Button onClick={onClose}>{commonText("cancel")}</Button>
           <Button tone="danger" isBusy={isBusy} onClick={() => void rotate()}>
             {text("rotate")}
           </Button>

@@ -8,6 +8,7 @@ import { isModelPermitted } from "../../../shared/access/access-window.ts";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { sessionQuery } from "../../data/session.ts";
+import { commonText } from "../../messages/common.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -15,6 +16,7 @@ import { Code } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
+import { UnsavedTexts, useUnsaved } from "../../ui/unsaved.tsx";
 import { curlExample, pythonExample, typescriptExample } from "./call-examples.ts";
 import { FirstRequest } from "./first-request.tsx";
 import classes from "./secret-dialog.module.css";
@@ -30,6 +32,13 @@ const EXAMPLES = [
   { id: "typescript", example: typescriptExample },
 ] as const;
 
+const QUESTION = {
+  title: text("uncopiedTitle"),
+  text: text("uncopiedText"),
+  discard: text("uncopiedClose"),
+  keep: commonText("cancel"),
+};
+
 interface SecretDialogProps {
   readonly created: Records["CreatedApiKey"];
   /** The tenant's list of models; null: all. */
@@ -42,6 +51,8 @@ interface SecretDialogProps {
 export function SecretDialog({ created, tenantModels, sinceMs, onClose }: SecretDialogProps) {
   const { key, secret } = created;
   const [shown, setShown] = useState<(typeof EXAMPLES)[number]["id"]>("curl");
+  const [isCopied, setCopied] = useState(false);
+  const onCopied = (): void => setCopied(true);
   const session = useQuery(sessionQuery);
   const models = useQuery(read("/api/v1/models", { params: { query: { limit: MODELS_MAX } } }));
   const lists = [tenantModels, key.allowed_models].map((names) => ({
@@ -66,37 +77,53 @@ export function SecretDialog({ created, tenantModels, sinceMs, onClose }: Secret
     };
   }, [onClose]);
   return (
-    <Dialog
-      isOpen
-      isKept
-      onClose={onClose}
-      title={text("secretTitle", { name: key.name === "" ? key.key_prefix : key.name })}
-      closeLabel={text("close")}
-      footer={
-        <Button tone="primary" onClick={onClose}>
-          {text("done")}
-        </Button>
-      }
-    >
-      <Notice tone="warn">{text("secretOnce")}</Notice>
-      <Code text={secret} label={text("copySecret")} doneLabel={text("copied")} />
-      <div className={classes["stack"]}>
-        <h3>{text("firstCall")}</h3>
-        {/* Not before it is known which model it names: it may be copied as soon as it is seen. */}
-        {!models.isPending && (
-          <Tabs
-            label={text("examples")}
-            chosen={shown}
-            onChoose={(id) => setShown(EXAMPLES.find((one) => one.id === id)?.id ?? "curl")}
-            tabs={EXAMPLES.map(({ id, example }) => ({
-              id,
-              label: text(id),
-              content: <Code text={example(call)} label={text("copyExample")} doneLabel={text("copied")} />,
-            }))}
-          />
-        )}
-        <FirstRequest keyId={key.id} sinceMs={sinceMs} />
-      </div>
-    </Dialog>
+    <UnsavedTexts value={QUESTION}>
+      <Dialog
+        isOpen
+        isKept
+        onClose={onClose}
+        title={text("secretTitle", { name: key.name === "" ? key.key_prefix : key.name })}
+        closeLabel={commonText("close")}
+        footer={
+          <Button tone="primary" onClick={onClose}>
+            {text("done")}
+          </Button>
+        }
+      >
+        <Uncopied isUncopied={!isCopied} />
+        <Notice tone="warn">{text("secretOnce")}</Notice>
+        <Code text={secret} label={text("copySecret")} doneLabel={commonText("copied")} onCopied={onCopied} />
+        <div className={classes["stack"]}>
+          <h3>{text("firstCall")}</h3>
+          {/* Not before it is known which model it names: it may be copied as soon as it is seen. */}
+          {!models.isPending && (
+            <Tabs
+              label={text("examples")}
+              chosen={shown}
+              onChoose={(id) => setShown(EXAMPLES.find((one) => one.id === id)?.id ?? "curl")}
+              tabs={EXAMPLES.map(({ id, example }) => ({
+                id,
+                label: text(id),
+                content: (
+                  <Code
+                    text={example(call)}
+                    label={text("copyExample")}
+                    doneLabel={commonText("copied")}
+                    onCopied={onCopied}
+                  />
+                ),
+              }))}
+            />
+          )}
+          <FirstRequest keyId={key.id} tenantId={key.tenant_id} sinceMs={sinceMs} />
+        </div>
+      </Dialog>
+    </UnsavedTexts>
   );
+}
+
+/** Within the dialog, which asks before it closes. */
+function Uncopied({ isUncopied }: { readonly isUncopied: boolean }) {
+  useUnsaved(isUncopied);
+  return null;
 }

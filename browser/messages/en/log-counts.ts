@@ -9,7 +9,7 @@ export const logCountsTexts = {
   served: "Succeeded",
   refused: "Refused",
   failed: "Failed",
-  left: "Client left",
+  left: "Client disconnected",
   legend: "{name} {count}",
   bucketAt:
     "{from} to {to}: {requests, plural, one {# request} other {# requests}}, {refused} refused, {failed} failed",

@@ -31,7 +31,7 @@ export const logViewsTexts = {
   reasonFirstToken: "Slow first token",
   reasonStream: "Long output",
   reasonUpstream: "Upstream call",
-  reasonLeft: "Client left",
+  reasonLeft: "Client disconnected",
   reasonUpstreamError: "Upstream error {status}",
   reasonCached: "From the cache",
   chooseToCompare: "Compare request {id}",

@@ -10,7 +10,7 @@ export const serviceTexts = {
   served: "Served",
   refused: "Refused",
   failed: "Failed",
-  left: "Client left",
+  left: "Client disconnected",
   shareOf: "{share} of requests",
   servedNote: "Complete answers",
   refusedNote: "{share}: limits, rules, invalid requests",

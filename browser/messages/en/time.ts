@@ -17,8 +17,8 @@ export const timeTexts = {
   problemOrder: "The last day is before the first day.",
   problemLength: "A period can have at most {days, plural, one {# day} other {# days}}. Choose a later first day.",
   resetNever: "Does not reset automatically.",
-  resetAt: "Resets {instant}, {zone} ({age}).",
+  resetAt: "Resets {instant} {zone} ({age}).",
   resetDue: "Resets now.",
-  termEnds: "Ends {instant}, {zone} ({age}).",
+  termEnds: "Ends {instant} {zone} ({age}).",
   termOver: "Ended.",
 } as const;

@@ -7,7 +7,7 @@ export const usageTexts = {
   inputTokens: "Input",
   outputTokens: "Output",
   requests24h: "Requests, 24 h",
-  refused24h: "{refused} refused, {left} left",
+  refused24h: "{refused} refused, {left} disconnected",
   failed24h: "Failed, 24 h",
   failedShare: "{share} of requests",
   lastFailure: "Last: {status} {code}",

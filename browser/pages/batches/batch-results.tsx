@@ -10,13 +10,15 @@ import classes from "./batches.module.css";
 
 const text = texts("batches", batchesTexts);
 
-/** What a batch came to: its files, or why its input was refused. */
-export function BatchResults({ batch }: { readonly batch: Records["Batch"] }) {
-  const [fault] = batch.errors;
-  const why =
-    fault === undefined || fault.line === null
-      ? fault?.message
-      : text("atLine", { line: fault.line, message: fault.message });
+/** Why its input was refused, or its first line failed. */
+export function causeOf({ errors: [fault] }: Records["Batch"]): string | undefined {
+  return fault === undefined || fault.line === null
+    ? fault?.message
+    : text("atLine", { line: fault.line, message: fault.message });
+}
+
+/** What a batch came to: its files, and `why` there is an error. */
+export function BatchResults({ batch, why }: { readonly batch: Records["Batch"]; readonly why?: string | undefined }) {
   return (
     <div className={classes["results"]}>
       {why !== undefined && (

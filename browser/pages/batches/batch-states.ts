@@ -25,6 +25,16 @@ export function doneShare({
   return total === 0 ? null : (completed + failed) / total;
 }
 
+/** Its state in a word. `batchesWait`: no line of any batch has a slot. */
+export function batchState(
+  { status, lines_failed }: Pick<Batch, "status" | "lines_failed">,
+  batchesWait: boolean,
+): { readonly word: Batch["status"] | "waits" | "withErrors"; readonly tone: Tone } {
+  if (status === "in_progress" && batchesWait) return { word: "waits", tone: "warn" };
+  if (status === "completed" && lines_failed > 0) return { word: "withErrors", tone: "warn" };
+  return { word: status, tone: BATCH_TONES[status] };
+}
+
 /** Whether it can still be cancelled. */
 export const canCancel = ({ status }: Pick<Batch, "status">): boolean =>
   status === "validating" || status === "in_progress";

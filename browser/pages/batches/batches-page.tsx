@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
@@ -17,14 +17,14 @@ import { batchesTexts } from "../../messages/en/batches.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
-import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatCount, formatShare } from "../../ui/format.ts";
 import { Filters, PageHead, Stack } from "../../ui/layout.tsx";
 import { Empty, Notice } from "../../ui/states.tsx";
-import { BatchResults } from "./batch-results.tsx";
-import { BATCH_TONES, canCancel, doneShare } from "./batch-states.ts";
+import { BatchBadge, BatchPanel } from "./batch-panel.tsx";
+import { BatchResults, causeOf } from "./batch-results.tsx";
+import { canCancel, doneShare } from "./batch-states.ts";
 import classes from "./batches.module.css";
 import { BATCH_STATUSES } from "./batches-search.ts";
 import { CreateBatch } from "./create-batch.tsx";
@@ -48,7 +48,18 @@ export function BatchesPage() {
     { everyMs: EVERY_MS },
   );
   const live = useQuery(read("/api/v1/fairshare/live", {}, { everyMs: EVERY_MS, enabled: isAdmin })).data;
-  const view = useListView({ rows: batches.data, columns: isAdmin ? COLUMNS : USER_COLUMNS });
+  const init = { params: { path: { id: own ?? "" } } };
+  const load = useQuery(
+    read("/api/v1/tenants/{id}/load", init, { everyMs: EVERY_MS, enabled: !isAdmin && own !== null }),
+  ).data;
+  const isWaiting =
+    live === undefined ? load?.batches_wait === true : live.batch_queued > 0 && live.batch_in_flight === 0;
+  const columns = useMemo(
+    () => columnsOf(isWaiting).filter(({ id }) => isAdmin || id !== "tenant"),
+    [isWaiting, isAdmin],
+  );
+  const view = useListView({ rows: batches.data, columns });
+  const opened = batches.data?.find(({ batch_id }) => batch_id === search.batch);
   const change = (changed: Parameters<typeof changedSearch<typeof search>>[1]): void =>
     void navigate({ search: (before) => changedSearch(before, changed), replace: true });
   const [isCreating, setCreating] = useState(false);
@@ -84,11 +95,10 @@ export function BatchesPage() {
           onChange={({ target }) => change({ status: BATCH_STATUSES.find((status) => status === target.value) })}
         />
       </Filters>
-      {live !== undefined && live.batch_queued > 0 && live.batch_in_flight === 0 && (
+      {live !== undefined && isWaiting && (
         <Notice tone="warn">
           <p>
-            {text("waitsForSlot", { count: live.batch_queued })} {slotHolders(live)}{" "}
-            <Link to="/fairshare">{pageText("fairshare")}</Link>
+            {slotHolders(live)} <Link to="/fairshare">{pageText("fairshare")}</Link>
           </p>
         </Notice>
       )}
@@ -96,7 +106,9 @@ export function BatchesPage() {
         state={batches}
         view={view}
         label={text("list")}
-        rowKey={({ id }) => id}
+        rowKey={({ batch_id }) => batch_id}
+        onOpen={({ batch_id }) => change({ batch: batch_id })}
+        openKey={search.batch}
         empty={
           isFiltered ? (
             <Empty
@@ -119,31 +131,33 @@ export function BatchesPage() {
           )
         }
       />
+      {opened !== undefined && (
+        <BatchPanel batch={opened} isWaiting={isWaiting} onClose={() => change({ batch: undefined })} />
+      )}
     </Stack>
   );
 }
 
-const COLUMNS: readonly ListColumn<Batch>[] = [
+const columnsOf = (isWaiting: boolean): readonly ListColumn<Batch>[] => [
   { id: "batch", head: text("batch"), isWide: true, cell: ({ batch_id }) => <code>{batch_id}</code> },
   { id: "tenant", head: text("tenant"), isWide: true, cell: ({ tenant_name }) => <bdi>{tenant_name}</bdi> },
   { id: "endpoint", head: text("endpoint"), cell: ({ endpoint }) => endpoint },
   {
     id: "state",
     head: text("state"),
-    cell: ({ status }) => <Badge tone={BATCH_TONES[status]}>{text(status)}</Badge>,
+    cell: (batch) => <BatchBadge batch={batch} isWaiting={isWaiting} />,
   },
   { id: "progress", head: text("progress"), cell: (batch) => <Progress batch={batch} /> },
-  { id: "failed", head: text("failedLines"), align: "right", cell: ({ lines_failed }) => formatCount(lines_failed) },
-  {
-    id: "results",
-    head: text("results"),
-    cell: (batch) => (canCancel(batch) ? <Cancel batch={batch} /> : <BatchResults batch={batch} />),
-  },
+  { id: "results", head: text("results"), cell: (batch) => <BatchResults batch={batch} why={causeOf(batch)} /> },
   { id: "created", head: text("created"), cell: ({ created_at }) => <Age at={created_at} /> },
-  { id: "expires", head: text("expires"), isExtra: true, cell: ({ expires_at }) => <Age at={expires_at} /> },
-  { id: "ended", head: text("ended"), isExtra: true, cell: ({ ended_at }) => <Age at={ended_at} /> },
+  {
+    id: "actions",
+    head: "",
+    name: text("cancel"),
+    align: "right",
+    cell: (batch) => canCancel(batch) && <Cancel batch={batch} />,
+  },
 ];
-const USER_COLUMNS = COLUMNS.filter(({ id }) => id !== "tenant");
 
 function Progress({ batch }: { readonly batch: Batch }) {
   const share = doneShare(batch);

@@ -99,7 +99,7 @@ function BatchForm({ onDone }: { readonly onDone: () => void }) {
           onChange={({ target }) => setUploaded(target.value)}
         />
         {uploaded === UPLOAD && (
-          <Field label={text("upload")}>
+          <Field label={text("jsonl")}>
             {(control) => (
               <input
                 {...control}
@@ -122,9 +122,11 @@ function BatchForm({ onDone }: { readonly onDone: () => void }) {
             <strong>{text("createFailed")}</strong> {error.message} <code>{error.code}</code>
           </Notice>
         )}
-        <Button type="submit" tone="primary" isBusy={write.isBusy} disabled={!isReady}>
-          {text("create")}
-        </Button>
+        <div>
+          <Button type="submit" tone="primary" isBusy={write.isBusy} disabled={!isReady}>
+            {text("create")}
+          </Button>
+        </div>
       </Stack>
     </form>
   );

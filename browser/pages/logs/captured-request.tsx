@@ -5,6 +5,7 @@ import type { CapturedText } from "../../../shared/schema/capture.ts";
 import { read } from "../../data/reads.ts";
 import { giveReplay } from "../../data/replay.ts";
 import { fieldsOf, textOf } from "../../data/untyped.ts";
+import { commonText } from "../../messages/common.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -34,7 +35,7 @@ export function CapturedRequest({ requestId, tenantId }: { readonly requestId: s
       <Failure
         title={text("captureFailed")}
         error={error}
-        retryLabel={text("retry")}
+        retryLabel={commonText("retry")}
         onRetry={refetch}
         isRetrying={isFetching}
       />
@@ -78,7 +79,7 @@ function Body({ of: { bytes, cut }, shown }: { readonly of: CapturedText; readon
   return (
     <>
       {cut && <p className={classes["muted"]}>{text("captureCut", { bytes: formatCount(bytes) })}</p>}
-      <Code text={shown} label={text("copy")} doneLabel={text("copied")} />
+      <Code text={shown} label={commonText("copy")} doneLabel={commonText("copied")} />
     </>
   );
 }

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import type { UsageLog } from "../../../shared/schema/usage.ts";
 import { oneLine } from "../../../shared/text/printable.ts";
 import type { OperatorField } from "../../../shared/usage/usage-row.ts";
+import { firstTokenMs } from "../../explain/request-phases.ts";
 import { shownColumns } from "../../forms/list/list-columns.ts";
 import { RowCost } from "../../forms/usage/cost.tsx";
 import { logViewsTexts } from "../../messages/en/log-views.ts";
@@ -40,9 +41,6 @@ type UserColumn = LogColumn<Omit<SeenLog, OperatorField>> & {
   readonly adminCell?: (row: SeenLog) => ReactNode;
 };
 
-/** Time until the first byte; a row without one has 0. */
-const firstMs = ({ ttft_ms }: SeenLog): number | null => (ttft_ms !== undefined && ttft_ms > 0 ? ttft_ms : null);
-
 const COLUMNS = [
   { id: "time", name: text("columnTime"), cell: (row) => <EndTime at={row.ts_ms} /> },
   { id: "tenant", name: text("tenant"), isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
@@ -58,7 +56,7 @@ const COLUMNS = [
     adminCell: (row) => reasonCell(requestReason(row, row.attempts)),
   },
   { id: "queue", name: viewText("columnWait"), align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
-  { id: "first", name: text("columnFirst"), align: "right", cell: (row) => formatMs(firstMs(row)) },
+  { id: "first", name: text("columnFirst"), align: "right", cell: (row) => formatMs(firstTokenMs(row)) },
   {
     id: "gateway",
     name: text("columnGateway"),

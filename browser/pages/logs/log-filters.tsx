@@ -4,6 +4,7 @@ import { useId, useRef, useState } from "react";
 import { read } from "../../data/reads.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
 import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
+import { commonText } from "../../messages/common.ts";
 import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
@@ -127,7 +128,7 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
             tenantName={tenantName}
             onDone={done}
           />
-          <IconButton label={logText("close")} onClick={() => setEdited(null)}>
+          <IconButton label={commonText("close")} onClick={() => setEdited(null)}>
             <X size={14} aria-hidden />
           </IconButton>
         </div>

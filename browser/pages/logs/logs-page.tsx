@@ -4,6 +4,7 @@ import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
+import { commonText } from "../../messages/common.ts";
 import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -44,7 +45,7 @@ const stateTexts = {
   loading: text("loading"),
   failed: text("failed"),
   stale: text("moreFailed"),
-  retry: text("retry"),
+  retry: commonText("retry"),
 };
 
 /** Requests with filters, live; one of them open beside the list. */
@@ -175,7 +176,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
                 }
         }
         label={isComparing ? viewText("compare") : text("request")}
-        closeLabel={text("close")}
+        closeLabel={commonText("close")}
         onClose={close}
       >
         <Stack>
@@ -212,7 +213,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
                 <Failure
                   title={text("stale")}
                   error={feed.liveError}
-                  retryLabel={text("retry")}
+                  retryLabel={commonText("retry")}
                   onRetry={feed.refetchLive}
                   isRetrying={feed.isFetchingLive}
                 />

@@ -9,6 +9,7 @@ import { read } from "../../data/reads.ts";
 import { type ExplainedRow, explainRequest } from "../../explain/explain-request.ts";
 import { RowCost } from "../../forms/usage/cost.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
+import { commonText } from "../../messages/common.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant } from "../../time/instants.ts";
@@ -67,7 +68,7 @@ export function RequestDetail(props: DetailProps) {
       <Failure
         title={text("requestFailed")}
         error={found.error}
-        retryLabel={text("retry")}
+        retryLabel={commonText("retry")}
         onRetry={found.refetch}
         isRetrying={found.isFetching}
       />
@@ -110,7 +111,7 @@ export function RequestDetail(props: DetailProps) {
       )}
       {role === "admin" && (
         <Part title={text("apiCall")}>
-          <Code text={requestCall(requestId)} label={text("copy")} doneLabel={text("copied")} />
+          <Code text={requestCall(requestId)} label={commonText("copy")} doneLabel={commonText("copied")} />
         </Part>
       )}
     </>
@@ -178,7 +179,7 @@ const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 /** Of more models only the best are shown; the API call has all. */
 const CANDIDATES_MAX = 20;
 
-/** Shown only where there are some: few upstreams report them. */
+/** Few upstreams report them. */
 const PARTS = [
   ["factCacheWrite", "cache_write_tokens"],
   ["factAudioIn", "audio_input_tokens"],
@@ -195,14 +196,14 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
       text("factId"),
       <span key="id" className={classes["live"]}>
         <code>{oneLine(row.request_id)}</code>
-        <CopyButton text={row.request_id} label={text("copy")} doneLabel={text("copied")} />
+        <CopyButton text={row.request_id} label={commonText("copy")} doneLabel={commonText("copied")} />
       </span>,
     ],
     [text("factEnded"), `${formatInstant(zone, row.ts_ms, "ms")}, ${label}`],
     [
       text("tenant"),
       tenantId === NIL_UUID ? (
-        formatText("")
+        NOTHING
       ) : (
         <Link key="tenant" to="/tenants/$tenantId" params={{ tenantId }}>
           <Name of={row.tenant_name === "" ? tenantId : row.tenant_name} />
@@ -212,7 +213,7 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
     [
       text("key"),
       keyId === NIL_UUID ? (
-        formatText("")
+        NOTHING
       ) : (
         <Link key="key" to="/logs" search={{ key_id: keyId }}>
           <Name of={keyName(row) === "" ? keyId : keyName(row)} />
@@ -222,20 +223,18 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
     [
       text("model"),
       model === "" ? (
-        formatText("")
+        NOTHING
       ) : (
         <Link key="model" to="/logs" search={{ model }}>
           <Name of={model} />
         </Link>
       ),
     ],
-    given("factServed", (row.served_model !== model && row.served_model) || undefined, (served) => (
-      <Name of={served} />
-    )),
+    given("factServed", row.served_model === model ? "" : row.served_model, (served) => <Name of={served} />),
     [
       text("factSession"),
       session === "" ? (
-        formatText("")
+        NOTHING
       ) : (
         <span key="session" className={classes["live"]}>
           <Name of={session} />
@@ -246,15 +245,15 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
       ),
     ],
     ...columnFacts(row, role, ["status"]),
-    given("factUpstreamStatus", row.upstream_status, (status) => formatText(known(status)?.toString())),
+    given("factUpstreamStatus", row.upstream_status, (status) => String(status)),
     ...columnFacts(row, role, ["type"]),
     [text("admission"), formatText(row.admission && text(ADMISSION_TEXTS[row.admission]))],
     [text("cache"), formatText(row.cache_status && text(CACHE_TEXTS[row.cache_status]))],
     [text("factTokens"), `${formatCount(row.input_tokens)} + ${formatCount(row.output_tokens)}`],
     given("factCached", row.cached_tokens, formatCount),
-    ...PARTS.map(([name, field]) => (row[field] ? given(name, row[field], formatCount) : null)),
+    ...PARTS.map(([name, field]) => given(name, row[field], formatCount)),
     given("factReasoning", row.reasoning_tokens, formatCount),
-    given("factSeconds", row.input_seconds, (seconds) => formatCount(known(seconds))),
+    given("factSeconds", row.input_seconds, formatCount),
     [text("columnCost"), <RowCost key="cost" row={row} />],
     ...columnFacts(row, role, ["queue", "gateway", "first", "total", "attempts", "endpoint", "cell"]),
     given("factWeight", row.weight, formatCount),
@@ -262,21 +261,25 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
     given("factEndUser", row.end_user, (user) => <Name of={user} />),
     given("factTags", row.tags, (tags) => <Name of={tags} />),
     given("factDevice", row.device_id, (device) => <Name of={device} />),
-    given("factEnergy", row.energy_wh, (energy) => unitText(known(energy), "Wh")),
-    given("factEnergyCost", row.energy_cost_usd, (cost) => formatUsd(known(cost))),
-    given("factCarbon", row.co2_g, (carbon) => unitText(known(carbon), "g")),
+    given("factEnergy", row.energy_wh, (energy) => unitText(energy, "Wh")),
+    given("factEnergyCost", row.energy_cost_usd, formatUsd),
+    given("factCarbon", row.co2_g, (carbon) => unitText(carbon, "g")),
   ];
-  return <Facts facts={facts.filter((fact) => fact !== null)} />;
+  return <Facts facts={facts.filter((fact) => fact !== null).filter(([, value]) => value !== NOTHING)} />;
 }
 
-/** A fact of a field, where the reader gets it. */
-function given<T>(name: keyof typeof logsTexts, value: T | undefined, shown: (value: T) => ReactNode) {
-  return value === undefined ? null : ([text(name), shown(value)] as const);
+/** How a value that is absent is shown in a list. */
+const NOTHING = formatText(null);
+
+/** A fact of a field, where the reader gets it. A row has 0 or "" for what did not happen. */
+function given<T extends string | number>(
+  name: keyof typeof logsTexts,
+  value: T | undefined,
+  shown: (value: T) => ReactNode,
+) {
+  return value === undefined || value === 0 || value === "" ? null : ([text(name), shown(value)] as const);
 }
 
-/** A row has 0 for what did not happen. */
-const known = (count: number): number | null => (count === 0 ? null : count);
-
-function unitText(amount: number | null, unit: string): string {
-  return amount === null || !Number.isFinite(amount) ? formatText(null) : `${amount.toPrecision(3)} ${unit}`;
+function unitText(amount: number, unit: string): string {
+  return Number.isFinite(amount) ? `${amount.toPrecision(3)} ${unit}` : NOTHING;
 }

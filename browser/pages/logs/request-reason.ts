@@ -18,10 +18,8 @@ const text = texts("log-views", logViewsTexts);
 type Times = Omit<TimedRow, "attempts">;
 
 interface ReasonRow extends Partial<Times> {
-  readonly status_code?: number | undefined;
   readonly error_code?: string | undefined;
   readonly cache_status?: string | undefined;
-  readonly output_tokens?: number | undefined;
 }
 
 const PHASE_TEXTS = {
@@ -65,6 +63,7 @@ export function outputTokensPerSec(row: ReasonRow): number | null {
   return streamTokensPerSec(phases, row) ?? (tokens < 2 || calledMs === 0 ? null : tokens / (calledMs / 1000));
 }
 
-function phasesOf({ total_ms = 0, queue_wait_ms = 0, gateway_ms = 0, ttft_ms = 0 }: ReasonRow, attempts?: number) {
-  return requestPhases({ total_ms, queue_wait_ms, gateway_ms, ttft_ms, attempts });
+function phasesOf(row: ReasonRow, attempts?: number) {
+  const { total_ms = 0, queue_wait_ms = 0, gateway_ms = 0, ttft_ms = 0, status_code, output_tokens } = row;
+  return requestPhases({ total_ms, queue_wait_ms, gateway_ms, ttft_ms, status_code, output_tokens, attempts });
 }

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { sessionQuery } from "../../data/session.ts";
+import { commonText } from "../../messages/common.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
 import { Code } from "../../ui/copy.tsx";
@@ -37,7 +38,7 @@ export function CodeDialog({
   const [shown, setShown] = useState<(typeof LANGUAGES)[number]["id"]>("curl");
   const code = { baseUrl: session.data?.proxy_base_url ?? SOME_GATEWAY, api, body: bodyOf(lane) };
   return (
-    <Dialog isOpen onClose={onClose} title={text("code")} closeLabel={text("close")}>
+    <Dialog isOpen onClose={onClose} title={text("code")} closeLabel={commonText("close")}>
       <p>{text("codeHint")}</p>
       {models.length > 1 && (
         <SelectField
@@ -54,7 +55,7 @@ export function CodeDialog({
         tabs={LANGUAGES.map(({ id, codeOf }) => ({
           id,
           label: text(id),
-          content: <Code text={codeOf(code)} label={text("codeCopy")} doneLabel={text("copied")} />,
+          content: <Code text={codeOf(code)} label={text("codeCopy")} doneLabel={commonText("copied")} />,
         }))}
       />
     </Dialog>

@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
+import { SECRET_VARIABLE } from "../../forms/keys/call-examples.ts";
 import { curlCode, pythonCode, typescriptCode } from "./code-of.ts";
 
 const body = {
@@ -41,11 +42,13 @@ it("of messages goes to their route, and by the packages of their maker", () => 
   const ofMessages = { ...code, api: "messages" } as const;
   expect({ curl: curlCode(ofMessages), python: pythonCode(ofMessages), script: typescriptCode(ofMessages) }).toEqual({
     curl: expect.stringContaining("http://127.0.0.1:8080/v1/messages"),
-    python: expect.stringMatching(/^from anthropic import Anthropic\n.*base_url="http:\/\/127.0.0.1:8080"/s),
+    python: expect.stringMatching(
+      /^import os\n\nfrom anthropic import Anthropic\n.*base_url="http:\/\/127.0.0.1:8080"/s,
+    ),
     script: expect.stringContaining("await client.messages.create("),
   });
 });
 
-it("never has a key", () => {
-  for (const codeOf of [curlCode, pythonCode, typescriptCode]) expect(codeOf(code)).toContain("YOUR_KEY");
+it("takes the key from the environment", () => {
+  for (const codeOf of [curlCode, pythonCode, typescriptCode]) expect(codeOf(code)).toContain(SECRET_VARIABLE);
 });

@@ -1,6 +1,13 @@
 /** A request of the playground as a program makes it. Every value is quoted for the language it stands in. Pure. */
 import { printableJson } from "../../../shared/text/printable.ts";
-import { quoted, shellText } from "../../forms/keys/call-examples.ts";
+import {
+  bearerOf,
+  pythonEnvironment,
+  pythonSecret,
+  quoted,
+  scriptSecret,
+  shellText,
+} from "../../forms/keys/call-examples.ts";
 import type { Api } from "./messages-api.ts";
 
 interface Code {
@@ -11,9 +18,6 @@ interface Code {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Stands for the key: what is copied goes into files and chats. */
-const KEY = "YOUR_KEY";
-
 /** Systems take no longer word on a command line: Linux has 128 KiB. An image is longer. */
 const WORD_MAX_CHARACTERS = 30_000;
 
@@ -23,7 +27,7 @@ export function curlCode({ baseUrl, api, body }: Code): string {
   const isLong = json.length > WORD_MAX_CHARACTERS;
   const line = [
     `curl ${shellText(`${baseUrl}/v1/${api}`)}`,
-    `  -H 'authorization: Bearer ${KEY}'`,
+    `  -H ${bearerOf(null)}`,
     "  -H 'content-type: application/json'",
     isLong ? "  --data-binary @- <<'END_OF_BODY'" : `  -d ${shellText(json)}`,
   ].join(" \\\n");
@@ -37,16 +41,26 @@ export function pythonCode({ baseUrl, api, body }: Code): string {
   const [head, call, said] =
     api === "messages"
       ? [
-          ["from anthropic import Anthropic", "", `client = Anthropic(base_url=${quoted(baseUrl)}, api_key="${KEY}")`],
+          [
+            "from anthropic import Anthropic",
+            "",
+            `client = Anthropic(base_url=${quoted(baseUrl)}, api_key=${pythonSecret(null)})`,
+          ],
           "client.messages",
           "answer.content",
         ]
       : [
-          ["from openai import OpenAI", "", `client = OpenAI(base_url=${quoted(`${baseUrl}/v1`)}, api_key="${KEY}")`],
+          [
+            "from openai import OpenAI",
+            "",
+            `client = OpenAI(base_url=${quoted(`${baseUrl}/v1`)}, api_key=${pythonSecret(null)})`,
+          ],
           "client.chat.completions",
           "answer.choices[0].message",
         ];
-  return [...head, `answer = ${call}.create(`, ...members, ")", `print(${said})`].join("\n");
+  return [...pythonEnvironment(null), ...head, `answer = ${call}.create(`, ...members, ")", `print(${said})`].join(
+    "\n",
+  );
 }
 
 /** For the package of the API's maker in TypeScript. */
@@ -58,7 +72,7 @@ export function typescriptCode({ baseUrl, api, body }: Code): string {
   return [
     `import ${name} from "${api === "messages" ? "@anthropic-ai/sdk" : "openai"}";`,
     "",
-    `const client = new ${name}({ baseURL: ${quoted(address)}, apiKey: "${KEY}" });`,
+    `const client = new ${name}({ baseURL: ${quoted(address)}, apiKey: ${scriptSecret(null)} });`,
     `const answer = await client.${call}.create(${literal(SCRIPT, body, 0)});`,
     `console.log(answer.${said});`,
   ].join("\n");

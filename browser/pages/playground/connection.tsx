@@ -5,7 +5,7 @@ import type { ApiError } from "../../data/api-error.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { retries } from "../../data/reads.ts";
 import { TenantByIdFilter } from "../../forms/filters/found-filters.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
 import { IconButton } from "../../ui/button.tsx";
@@ -83,7 +83,7 @@ export function Connection({
         <div className={classes["key"]}>
           <TextField
             label={text("key")}
-            hint={text(role === "admin" ? "keyHint" : "ownKeyHint")}
+            hint={text("keyHint")}
             error={isWrong ? text("keyWrong") : undefined}
             type="password"
             autoComplete="off"
@@ -162,7 +162,7 @@ function ModelSelect({
       }
       onType={(part) => setTyped(part ?? "")}
       onChoose={onChoose}
-      texts={{ clear: text("clear"), nothing: text("nothingFound"), searching: text("searching") }}
+      texts={{ clear: commonText("clear"), nothing: text("nothingFound"), searching: text("searching") }}
     />
   );
 }

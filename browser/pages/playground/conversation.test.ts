@@ -1,7 +1,7 @@
 /** A conversation becomes messages that an upstream accepts, whatever happened in it. */
 import { describe, expect, it } from "vitest";
 import { NO_ANSWER } from "./answer.ts";
-import { type Exchange, messagesOf, openCalls, type Turn, withExchange } from "./conversation.ts";
+import { type Exchange, isAnswered, messagesOf, openCalls, type Turn, withExchange } from "./conversation.ts";
 
 const exchange = (id: number, change: Partial<Exchange> = {}): Exchange => ({
   id,
@@ -20,6 +20,15 @@ const said = (content: string) => ({ answer: { ...NO_ANSWER, content } });
 const turn = (text: string, ...lanes: readonly (readonly Exchange[])[]): Turn => ({ id: 1, text, images: [], lanes });
 const call = { id: "c1", name: "weather", args: '{"at":"Oslo"}' };
 const calling = exchange(1, { answer: { ...NO_ANSWER, toolCalls: [call, { ...call, id: "c2" }] } });
+
+it("takes a head that keeps a waiting stream alive for no answer", () => {
+  const early = { "content-type": "text/event-stream", "x-gateway-request-id": "r" };
+  expect([null, early, { ...early, "x-gateway-overhead-ms": "3" }].map((headers) => isAnswered({ headers }))).toEqual([
+    false,
+    false,
+    true,
+  ]);
+});
 
 describe("messages", () => {
   it("are the turns with the lane's own answers, or those of the first where it was not asked", () => {

@@ -101,6 +101,11 @@ export function withExchange(
   });
 }
 
+/** Whether the gateway has an answer. To a stream that still waits it sends a head too, which lacks the time of its own work. */
+export function isAnswered({ headers }: Pick<Exchange, "headers">): boolean {
+  return headers?.["x-gateway-overhead-ms"] !== undefined;
+}
+
 /** The calls that wait for results: those of the last exchange of the last turn of a lane. */
 export function openCalls(exchange: Exchange, next: Exchange | undefined): readonly ToolCall[] {
   if (next !== undefined || exchange.state !== "done") return [];

@@ -4,6 +4,7 @@ import { useCurrentUser } from "../../data/current-user.ts";
 import { explainError } from "../../explain/explain-error.ts";
 import { type ExplainedRow, explainRequest } from "../../explain/explain-request.ts";
 import { TargetLink } from "../../links/target-link.tsx";
+import { commonText } from "../../messages/common.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -67,7 +68,7 @@ export function ExchangeView({ exchange, calls, onResults, onRetry }: ExchangePr
       {calls.length > 0 && <ResultForm calls={calls} onResults={onResults} />}
       {isOver && state !== "done" && onRetry !== undefined && (
         <Button icon={<RotateCw size={14} aria-hidden />} onClick={onRetry}>
-          {text("retry")}
+          {commonText("retry")}
         </Button>
       )}
       <Figures exchange={exchange} row={row} />

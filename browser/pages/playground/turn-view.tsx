@@ -1,5 +1,6 @@
 import { Pencil } from "lucide-react";
 import { useState } from "react";
+import { commonText } from "../../messages/common.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
@@ -35,7 +36,7 @@ export function TurnView({ turn, isLast, onSay, onResults, onRetry }: TurnProps)
           <>
             <p dir="auto">{turn.text}</p>
             <Images images={turn.images} />
-            <IconButton label={text("edit")} onClick={() => setEdited(turn)}>
+            <IconButton label={commonText("edit")} onClick={() => setEdited(turn)}>
               <Pencil size={14} aria-hidden />
             </IconButton>
           </>
@@ -48,7 +49,7 @@ export function TurnView({ turn, isLast, onSay, onResults, onRetry }: TurnProps)
             onSend={sendAgain}
             actions={
               <>
-                <Button onClick={() => setEdited(null)}>{text("cancel")}</Button>
+                <Button onClick={() => setEdited(null)}>{commonText("cancel")}</Button>
                 <Button tone="primary" onClick={sendAgain}>
                   {text("sendAgain")}
                 </Button>

@@ -2,11 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
-import { explainCallWait } from "../../explain/explain-waiting.ts";
+import { explainCallWait, explainOwnCallWait } from "../../explain/explain-waiting.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatMs } from "../../ui/format.ts";
-import type { Exchange } from "./conversation.ts";
+import { type Exchange, isAnswered } from "./conversation.ts";
 
 const text = texts("playground", playgroundTexts);
 const EVERY_MS = 2000;
@@ -21,21 +20,18 @@ export function Waiting({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
-function LiveWait({ exchange: { model, tenantId, sentAtMs, headers } }: { readonly exchange: Exchange }) {
+function LiveWait({ exchange }: { readonly exchange: Exchange }) {
+  const { model, tenantId, sentAtMs } = exchange;
   const { data, dataUpdatedAt } = useQuery(read("/api/v1/fairshare/live", {}, { everyMs: EVERY_MS }));
   const call = { tenantId, model, waitedMs: dataUpdatedAt - sentAtMs };
-  const why = data === undefined || headers !== null ? null : explainCallWait(data, call);
-  return why === null ? text("running") : `${text("waitsForSlot")} ${why}`;
+  return waitText(data === undefined || isAnswered(exchange) ? null : explainCallWait(data, call));
 }
 
 function TenantWait({ exchange, tenantId }: { readonly exchange: Exchange; readonly tenantId: string }) {
   const params = { path: { id: tenantId } };
   const { data, dataUpdatedAt } = useQuery(read("/api/v1/tenants/{id}/load", { params }, { everyMs: EVERY_MS }));
-  const waitedMs = dataUpdatedAt - exchange.sentAtMs;
-  if (data === undefined || exchange.headers !== null || waitedMs < 0) return text("running");
-  const { queued, in_flight, oldest_wait_ms: oldestMs } = data;
-  // Only younger requests wait: this one has a slot.
-  if (oldestMs === null || oldestMs + EVERY_MS < waitedMs) return text("running");
-  const longest = formatMs(oldestMs);
-  return `${text("waitsForSlot")} ${text("tenantWaits", { count: queued, running: in_flight, longest })}`;
+  const isUnknown = data === undefined || isAnswered(exchange);
+  return waitText(isUnknown ? null : explainOwnCallWait(data, dataUpdatedAt - exchange.sentAtMs));
 }
+
+const waitText = (why: string | null): string => (why === null ? text("running") : `${text("waitsForSlot")} ${why}`);

@@ -4,6 +4,7 @@
  */
 import type { Records } from "../../data/api.ts";
 import type { explainAccess } from "../../explain/explain-access.ts";
+import { explainLoad } from "../../explain/explain-waiting.ts";
 import { keyState } from "../../forms/keys/key-state.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
@@ -28,6 +29,7 @@ interface CallFacts {
   readonly budget: { readonly state: Records["BudgetUsage"]["state"]; readonly reset: string } | null;
   readonly keys: readonly Key[] | null;
   readonly models: readonly Model[] | null;
+  readonly load: Records["TenantLoad"] | null;
 }
 
 /** The answer, and where something can be done about it. */
@@ -35,7 +37,7 @@ interface CallAnswer {
   readonly tone: "good" | "warn" | "bad" | "neutral";
   readonly sentence: string;
   readonly advice: string | null;
-  readonly to: "/keys" | "/portal/models" | null;
+  readonly to: "/keys" | "/portal/models" | "/portal/limits" | null;
 }
 
 /** How many keys are admitted, and when the first of these ends (epoch ms; null: none does). */
@@ -63,7 +65,7 @@ export function modelCounts(models: readonly Model[]): {
 }
 
 /** The first reason against it, or else the first warning, or that nothing is in the way. */
-export function canCall({ access, termEndMs, budget, keys, models }: CallFacts, nowMs: number): CallAnswer {
+export function canCall({ access, termEndMs, budget, keys, models, load }: CallFacts, nowMs: number): CallAnswer {
   const keysNow = keys === null ? null : keyCounts(keys, nowMs);
   const modelsNow = models === null ? null : modelCounts(models);
   const no = (sentence: string, advice: string, to: CallAnswer["to"] = null): CallAnswer => ({
@@ -87,6 +89,7 @@ export function canCall({ access, termEndMs, budget, keys, models }: CallFacts, 
   if (modelsNow?.enabled === 0) return no(text("noModel"), text("askAdminModel"));
   if (modelsNow !== null && modelsNow.failing === modelsNow.enabled)
     return no(text("noModelAnswers"), text("askAdminHealth"), "/portal/models");
+  if (load !== null && load.queued > 0) return soon(text("yesWaits"), explainLoad(load), "/portal/limits");
   if (budget === null || keysNow === null || modelsNow === null)
     return { tone: "neutral", sentence: text("notKnown"), advice: null, to: null };
   if (termEndMs !== null && termEndMs - nowMs < SOON_MS)

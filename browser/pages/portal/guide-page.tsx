@@ -102,7 +102,7 @@ export function GuidePage() {
                     ...(keys.data ?? []).map((one) => ({ value: one.id, label: nameOf(one) })),
                   ]}
                 />
-                <Link to="/keys">{text("to_keys")}</Link>
+                <Link to="/keys">{text("to_/keys")}</Link>
               </Row>
               {key !== undefined && ["disabled", "expired"].includes(keyState(key, nowMs)) && (
                 <Notice tone="warn">{text("keyEnded", { name: nameOf(key) })}</Notice>

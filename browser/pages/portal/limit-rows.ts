@@ -5,7 +5,7 @@ import { fieldTexts } from "../../messages/en/fields.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
 import { resetSentence } from "../../time/next-reset.ts";
-import { formatCount, formatMs, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatUsd } from "../../ui/format.ts";
 
 const text = texts("portal", portalTexts);
 const fieldText = texts("fields", fieldTexts);
@@ -26,82 +26,65 @@ export interface LimitRow {
   readonly left: string;
   /** When it resets, or what happens to requests beyond it. */
   readonly resets: string;
-  /** The current use, if known. */
-  readonly now?: string;
 }
 
-/**
- * One row per limit. A limit that is not set says so, except budgets of end users, which are left out. `usage` and `load` are null
- * until they are loaded.
- */
+interface Limits {
+  readonly rows: readonly LimitRow[];
+  /** Names of limits that are not set. */
+  readonly unset: readonly string[];
+}
+
+/** `usage` and `load` are null until they are loaded. Budgets of end users that are not set are left out. */
 export function limitRows(
   tenant: TenantLimits,
   usage: Records["BudgetUsage"] | null,
   load: Records["TenantLoad"] | null,
   zone: string,
   nowMs: number,
-): readonly LimitRow[] {
-  const none = text("noLimit");
+): Limits {
+  const unset: string[] = [];
   const unknown = formatCount(null);
   const resets = usage === null ? unknown : resetSentence(usage, zone, nowMs);
-  const named = (id: "tokens" | "usd" | "userTokens" | "userUsd" | "concurrency") => ({
-    id,
-    name: text(`limit_${id}`),
-  });
+  const limit = (id: string, name: string, row: Omit<LimitRow, "id" | "name"> | null): readonly LimitRow[] => {
+    if (row !== null) return [{ id, name, ...row }];
+    unset.push(name);
+    return [];
+  };
   const budget = (
     id: "tokens" | "usd",
     cap: number | null | undefined,
     left: number | null | undefined,
     format: (amount: number | null | undefined) => string,
-  ): LimitRow =>
-    cap === null
-      ? { ...named(id), allowed: none, left: "", resets: "" }
-      : { ...named(id), allowed: format(cap), left: format(left), resets };
-  const endUserRow = (
+  ): readonly LimitRow[] =>
+    limit(id, text(`limit_${id}`), cap === null ? null : { allowed: format(cap), left: format(left), resets });
+  const ofEndUsers = (
     id: "userTokens" | "userUsd",
     cap: number | null,
     format: (amount: number) => string,
-  ): LimitRow[] =>
-    cap === null
-      ? []
-      : [
-          {
-            ...named(id),
-            allowed: format(cap),
-            left: text("leftOfUser"),
-            resets: text(`every_${tenant.end_user_budget_period ?? "lifetime"}`),
-          },
-        ];
-  const rate = (id: RateField): LimitRow => {
-    const [cap, name] = [tenant[id], fieldText(id)];
-    return cap === 0
-      ? { id, name, allowed: none, left: "", resets: "" }
-      : { id, name, allowed: formatCount(cap), left: text("leftInHeaders"), resets: text("refills") };
+  ): readonly LimitRow[] => {
+    if (cap === null) return [];
+    const renewal = text(`every_${tenant.end_user_budget_period ?? "lifetime"}`);
+    return limit(id, text(`limit_${id}`), { allowed: format(cap), left: text("leftOfUser"), resets: renewal });
   };
-  return [
-    budget("tokens", usage?.budget_tokens, usage?.remaining_tokens, formatCount),
-    budget("usd", usage?.budget_cost_usd, usage?.remaining_cost_usd, formatUsd),
-    ...endUserRow("userTokens", tenant.end_user_budget_tokens, formatCount),
-    ...endUserRow("userUsd", tenant.end_user_budget_cost_usd, formatUsd),
-    ...RATE_FIELD_NAMES.map(rate),
-    {
-      ...named("concurrency"),
-      ...(tenant.max_in_flight === null
-        ? { allowed: none, left: "", resets: "" }
-        : {
-            allowed: text("slotsEach", { count: tenant.max_in_flight }),
-            left: formatCount(load?.slots_left),
-            resets: `${text("leftAsTheyEnd")}. ${text("queued")}`,
-          }),
-      ...(load === null ? {} : { now: currentLoad(load) }),
-    },
+  const rate = (id: RateField): readonly LimitRow[] => {
+    const row = { allowed: formatCount(tenant[id]), left: text("leftInHeaders"), resets: text("refills") };
+    return limit(id, fieldText(id), tenant[id] === 0 ? null : row);
+  };
+  const { max_in_flight: slots } = tenant;
+  const concurrency = slots !== null && {
+    allowed: text("slotsEach", { count: slots }),
+    left: formatCount(load?.slots_left),
+    resets: text("leftAsTheyEnd"),
+  };
+  const rows = [
+    ...budget("tokens", usage?.budget_tokens, usage?.remaining_tokens, formatCount),
+    ...budget("usd", usage?.budget_cost_usd, usage?.remaining_cost_usd, formatUsd),
+    ...ofEndUsers("userTokens", tenant.end_user_budget_tokens, formatCount),
+    ...ofEndUsers("userUsd", tenant.end_user_budget_cost_usd, formatUsd),
+    ...RATE_FIELD_NAMES.flatMap(rate),
+    ...limit("concurrency", text("limit_concurrency"), concurrency || null),
   ];
-}
-
-/** What runs and waits, in words. */
-function currentLoad({ in_flight: running, queued, oldest_wait_ms: waitMs }: Records["TenantLoad"]): string {
-  const counts = text("runningNow", { running, queued });
-  return waitMs === null ? counts : `${counts}, ${text("longestWait", { duration: formatMs(waitMs) })}`;
+  return { rows, unset };
 }
 
 /** The limits per minute of a key, in words. */

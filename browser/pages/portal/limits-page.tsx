@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
-import { read } from "../../data/reads.ts";
 import { explainBudget } from "../../explain/explain-budget.ts";
+import { explainLoad } from "../../explain/explain-waiting.ts";
 import { runOutSentence } from "../../explain/run-out.ts";
 import { useBudgetUsage } from "../../forms/budget/budget-state.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
@@ -13,18 +13,17 @@ import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { usableZone, zoneLabel } from "../../time/zones.ts";
+import { usableZone } from "../../time/zones.ts";
 import { formatCount } from "../../ui/format.ts";
 import { PageHead, Panel, Stack } from "../../ui/layout.tsx";
-import { Empty, Failure, Loaded } from "../../ui/states.tsx";
+import { Empty, Failure, Loaded, Notice } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { keyRates, type LimitRow, limitRows } from "./limit-rows.ts";
-import { ownKeysRead, useOwnTenant } from "./reads.ts";
+import { ownKeysRead, useOwnLoad, useOwnTenant } from "./reads.ts";
 
 const text = texts("portal", portalTexts);
 const pageText = texts("pages", pageTexts);
 const MINUTE_MS = 60_000;
-const LOAD_EVERY_MS = 5000;
 
 type Key = Records["ListedApiKey"];
 
@@ -46,12 +45,12 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
   const zone = usableZone(tenant.timezone);
   const usage = useBudgetUsage("tenant", tenant.id);
   const outlook = usage.data === undefined ? null : runOutSentence(usage.data, zone, nowMs);
-  const load = useQuery(
-    read("/api/v1/tenants/{id}/load", { params: { path: { id: tenant.id } } }, { everyMs: LOAD_EVERY_MS }),
-  );
+  const load = useOwnLoad(tenant.id);
   const keys = useQuery(ownKeysRead);
   const columns = useMemo(() => keyColumns(zone), [zone]);
   const view = useListView({ rows: keys.data, columns });
+  const { rows, unset } = limitRows(tenant, usage.data ?? null, load.data ?? null, zone, nowMs);
+  const notes = [unset.length === 0 ? null : text("unset", { names: unset.join(", ") }), outlook];
   return (
     <>
       {usage.error !== null && (
@@ -63,17 +62,13 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
           isRetrying={usage.isFetching}
         />
       )}
-      <Panel
-        isFlush
-        title={text("limitsOfTenant")}
-        note={`${text("inZone", { zone: zoneLabel(zone, nowMs) })}${outlook === null ? "" : `. ${outlook}`}`}
-      >
-        <Table
-          label={text("limitsOfTenant")}
-          columns={LIMITS}
-          rows={limitRows(tenant, usage.data ?? null, load.data ?? null, zone, nowMs)}
-          rowKey={({ id }) => id}
-        />
+      {load.data !== undefined && (
+        <Notice tone={load.data.queued > 0 ? "warn" : "neutral"}>{explainLoad(load.data)}</Notice>
+      )}
+      <Panel isFlush title={text("limitsOfTenant")} note={notes.filter((note) => note !== null).join(" ")}>
+        {rows.length > 0 && (
+          <Table label={text("limitsOfTenant")} columns={LIMITS} rows={rows} rowKey={({ id }) => id} />
+        )}
       </Panel>
       <ListTable
         state={keys}
@@ -94,7 +89,6 @@ const LIMITS: readonly Column<LimitRow>[] = [
   // side by side on a phone, too: what is long in them stands at the left
   { id: "allowed", head: text("allowed"), cell: ({ allowed }) => allowed },
   { id: "left", head: text("leftNow"), cell: ({ left }) => left },
-  { id: "now", head: text("now"), cell: ({ now }) => now },
   { id: "resets", head: text("resets"), cell: ({ resets }) => resets },
 ];
 

@@ -113,7 +113,6 @@ function abilities(model: Model): string {
     model.supports_vision && text("can_vision"),
     model.supports_function_calling && text("can_tools"),
     model.supports_response_schema && text("can_json"),
-    model.supports_system_messages && text("can_system"),
   ]
     .filter((ability) => ability !== false)
     .join(", ");
@@ -139,9 +138,24 @@ const COLUMNS: readonly ListColumn<Model>[] = [
     head: text("model"),
     isWide: true,
     sortBy: ({ model_name }) => model_name,
-    cell: ({ model_name, description }) => (
-      <bdi title={description === "" ? model_name : `${model_name}: ${description}`}>{model_name}</bdi>
+    cell: ({ id, model_name, description }) => (
+      <Link
+        from="/portal/models"
+        to="/portal/models"
+        search={(before) => ({ ...before, open: id })}
+        title={description === "" ? model_name : `${model_name}: ${description}`}
+      >
+        <bdi>{model_name}</bdi>
+      </Link>
     ),
+  },
+  { id: "state", head: text("state"), cell: (model) => <State {...model} /> },
+  {
+    id: "price",
+    head: text("price"),
+    align: "right",
+    sortBy: mainPriceUsd,
+    cell: (model) => priceText(model) ?? text("noPrice"),
   },
   {
     id: "kind",
@@ -156,23 +170,5 @@ const COLUMNS: readonly ListColumn<Model>[] = [
     align: "right",
     sortBy: ({ context_window }) => (context_window > 0 ? context_window : null),
     cell: ({ context_window }) => formatCount(context_window > 0 ? context_window : null),
-  },
-  {
-    id: "price",
-    head: text("price"),
-    align: "right",
-    sortBy: mainPriceUsd,
-    cell: (model) => priceText(model) ?? text("noPrice"),
-  },
-  { id: "state", head: text("state"), cell: (model) => <State {...model} /> },
-  {
-    id: "use",
-    head: text("use"),
-    cell: ({ id, enabled }) =>
-      enabled && (
-        <Link from="/portal/models" to="/portal/models" search={(before) => ({ ...before, open: id })}>
-          {text("guideLink")}
-        </Link>
-      ),
   },
 ];

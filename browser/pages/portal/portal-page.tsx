@@ -16,12 +16,12 @@ import { formatAge, formatInstant, instantOf } from "../../time/instants.ts";
 import { resetSentence } from "../../time/next-reset.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useIsLate } from "../../time/use-is-late.ts";
-import { usableZone, zoneLabel } from "../../time/zones.ts";
+import { usableZone } from "../../time/zones.ts";
 import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
 import { canCall, keyCounts, modelCounts } from "./can-call.ts";
-import { ownKeysRead, ownModelsRead, useOwnTenant } from "./reads.ts";
+import { ownKeysRead, ownModelsRead, useOwnLoad, useOwnTenant } from "./reads.ts";
 
 const text = texts("portal", portalTexts);
 const usageText = texts("usage", usageTexts);
@@ -52,6 +52,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
   const budget = useBudgetUsage("tenant", tenant.id);
   const keys = useQuery(ownKeysRead);
   const models = useQuery(ownModelsRead);
+  const load = useOwnLoad(tenant.id);
   const query = { tenant_id: tenant.id, start_day: today, end_day: today, timezone: zone };
   const used = useQuery(read("/api/v1/usage/daily", { params: { query } }, { everyMs: MINUTE_MS }));
   const access = explainAccess(tenant, nowMs);
@@ -63,6 +64,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
         budget.data === undefined ? null : { state: budget.data.state, reset: resetSentence(budget.data, zone, nowMs) },
       keys: keys.data ?? null,
       models: models.data ?? null,
+      load: load.data ?? null,
     },
     nowMs,
   );
@@ -81,7 +83,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
         <>
           <Notice tone={answer.tone}>
             <strong>{answer.sentence}</strong> {answer.advice}{" "}
-            {answer.to !== null && <Link to={answer.to}>{text(answer.to === "/keys" ? "to_keys" : "to_models")}</Link>}
+            {answer.to !== null && <Link to={answer.to}>{text(`to_${answer.to}`)}</Link>}
           </Notice>
           {capturedMs !== null && capturedMs > nowMs && (
             <Notice tone="warn">{text("captured", { end: formatInstant(zone, capturedMs) })}</Notice>
@@ -141,7 +143,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               })}
             />
           </Grid>
-          <Panel title={text("budget")} note={text("inZone", { zone: zoneLabel(zone, nowMs) })}>
+          <Panel title={text("budget")}>
             <BudgetState usage={budget} zone={zone} />
           </Panel>
         </>

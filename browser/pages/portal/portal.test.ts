@@ -16,6 +16,7 @@ const FACTS = {
   budget: { state: "ok", reset: "Resets soon." },
   keys: [KEY],
   models: [MODEL],
+  load: { in_flight: 1, queued: 0, oldest_wait_ms: null, waits_for: null, batches_wait: false, slots_left: null },
 } as const;
 
 describe("whether applications can call", () => {
@@ -63,6 +64,13 @@ describe("whether applications can call", () => {
       "good",
       /^Yes: /,
       null,
+    ],
+    [
+      "slowly while requests wait",
+      { load: { ...FACTS.load, queued: 3, oldest_wait_ms: 9000, waits_for: "shared_slots" } },
+      "warn",
+      /are waiting/,
+      "/portal/limits",
     ],
     ["until the term ends", { termEndMs: NOW + 48 * HOUR_MS }, "warn", /permanently in 2 days/, null],
     ["with a budget that runs out", { budget: { ...FACTS.budget, state: "warned" } }, "warn", /almost/, null],

@@ -5,13 +5,13 @@
 import { printableJson } from "../../../shared/text/printable.ts";
 import {
   anthropicExample,
+  bearerOf,
   type Call,
   curlExample,
   pythonEnvironment,
   pythonExample,
   pythonSecret,
   quoted,
-  SECRET_VARIABLE,
   scriptSecret,
   shellText,
   typescriptExample,
@@ -35,10 +35,8 @@ const MESSAGES = [{ role: "user", content: "Hello" }];
 const ANY_KIND: readonly ModelKind[] = ["chat", "embedding", "audio_transcription", "audio_speech", "image"];
 
 const value = (of: unknown): string => printableJson(JSON.stringify(of));
-const bearer = ({ secret }: Call): string =>
-  secret === null ? `"authorization: Bearer $${SECRET_VARIABLE}"` : shellText(`authorization: Bearer ${secret}`);
 const curl = (call: Call, address: string, ...rest: readonly string[]): string =>
-  [`curl ${shellText(address)}`, `  -H ${bearer(call)}`, ...rest.map((line) => `  ${line}`)].join(" \\\n");
+  [`curl ${shellText(address)}`, `  -H ${bearerOf(call.secret)}`, ...rest.map((line) => `  ${line}`)].join(" \\\n");
 const curlJson = (call: Call, path: string, body: object, ...rest: readonly string[]): string =>
   curl(
     call,

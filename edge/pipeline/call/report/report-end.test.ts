@@ -50,6 +50,15 @@ describe("the line of a call", () => {
       expect(line[`${step}_ms`]).toBeTypeOf("number");
   });
 
+  it("has a row whose wait is never longer than the whole, whatever the Cell's clock says", async () => {
+    const queued = world({ upstream: async () => new Response(null, { status: 204 }) });
+    queued.answers = [
+      { verdict: "granted", grant: { admission: "queued", queueWaitMs: 50, level: null }, permit: queued.permit },
+    ];
+    await lineOf(queued, run(queued.received()));
+    expect(queued.permit.settlement?.row).toMatchObject({ queue_wait_ms: 0, total_ms: 0, gateway_ms: 0 });
+  });
+
   it("that was tried again counts its attempts and their time", async () => {
     const tried = world({
       model: modelOf({ max_retries: 2 }),

@@ -26,6 +26,8 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
   const billed = end.billed ?? NOTHING_BILLED;
   const nowMs = call.ports.clock();
   const totalMs = Math.max(0, nowMs - call.arrivedMs);
+  // the Cell measures the wait by its own clock
+  const queueWaitMs = Math.min(known.queueWaitMs, totalMs);
   const upstreamMs = call.trace.spentMs("upstream", nowMs) + call.trace.spentMs("mcp_request", nowMs);
   return {
     ...zeroUsageRow(call.requestId, nowMs),
@@ -62,10 +64,10 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
     image_output_tokens: billed.imageOutputTokens,
     input_seconds: billed.inputSeconds,
     estimated_tokens: estimate?.totalTokens ?? 0,
-    queue_wait_ms: known.queueWaitMs,
+    queue_wait_ms: queueWaitMs,
     ttft_ms: end.ttftMs ?? 0,
     total_ms: totalMs,
-    gateway_ms: Math.max(0, totalMs - known.queueWaitMs - upstreamMs),
+    gateway_ms: Math.max(0, totalMs - queueWaitMs - upstreamMs),
     cost_usd: billed.costUsd,
   };
 }
