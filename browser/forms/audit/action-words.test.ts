@@ -12,7 +12,7 @@ it.each([
   ["update_mcp_server", "Update MCP server"],
   ["update_tenant_group", "Update tenant group"],
   ["update_tenant", "Update tenant"],
-  ["resync", "Rewrite all copies"],
+  ["resync", "Sync all cells"],
 ])('calls %s "%s", and finds it by these words and by its name', (action, words) => {
   expect(actionText(action)).toBe(words);
   expect(actionNamed(` ${words} `)).toBe(action);

@@ -12,7 +12,7 @@ const WORDS = [
   ["mcp", "MCP"],
   ["put", "save"],
   ["patch", "edit"],
-  ["resync", "rewrite all copies"],
+  ["resync", "sync all cells"],
 ] as const;
 
 /** `put_managed_model` as `Save deployment`. */

@@ -20,7 +20,7 @@ export const pageTexts = {
   reports: "Costs",
   reportsQuestion: "What did we spend, on what, and what will the month cost?",
   service: "Service health",
-  serviceQuestion: "How do requests end, how fast are they, and what was changed?",
+  serviceQuestion: "How did requests end, how fast were they, and what changed?",
   audit: "Audit log",
   auditQuestion: "Who changed what, and from where?",
   keysQuestion: "Which keys are in use, and when were they last used?",
