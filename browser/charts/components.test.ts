@@ -134,7 +134,7 @@ describe("WeekGrid", () => {
 
   it("says in words when the tenant is open, and whether it is now by its own clock", () => {
     const markup = drawn(WeekGrid, { windows, zone: "Asia/Kolkata", nowMs: NOW });
-    expect(markup).toContain("Closed now, opens 27 Nov 2026, 22:00 (in 4 days).");
+    expect(markup).toContain("Closed now, opens 27 Nov 2026, 22:00 (in 5 days).");
     expect(markup).toContain("Fri 22:00 to Sat 06:05");
     expect(markup).toContain('aria-label="Saturday 06:00 to 06:30: partly open"');
     expect(markup).not.toMatch(/<button|tabindex/);

@@ -24,6 +24,11 @@ describe("searchParams", () => {
     expect(view({ open: "x".repeat(11), tab: "third", min: Number.NaN, live: "true" })).toEqual({});
   });
 
+  it("lets no refused value through where its result is laid over the address", () => {
+    const address = { tab: "third", min: "x", live: "true", open: "a" };
+    expect({ ...address, ...view(address) }).toEqual({ open: "a" });
+  });
+
   it("drops objects, also those that cannot be written", () => {
     expect(view({ tab: { toString: 1 }, open: Object.create(null) })).toEqual({});
   });

@@ -51,13 +51,14 @@ export function listParams<const P extends string>(
 type Params = Readonly<Record<string, Param<unknown>>>;
 type Search<P extends Params> = { [N in keyof P]?: Exclude<ReturnType<P[N]>, undefined> };
 
-/** The validation of a page's parameters; what the page does not name is dropped. */
+/**
+ * The validation of a page's parameters. What the page does not name is dropped. A refused value stays as undefined: the router
+ * lays the result over what the address says, where an absent one would let the refused value through.
+ */
 export function searchParams<P extends Params>(params: P): (search: Readonly<Record<string, unknown>>) => Search<P> {
   return (search) => {
-    const entries = Object.entries(params).map(
-      ([name, param]) => [name, Object.hasOwn(search, name) ? param(search[name]) : undefined] as const,
-    );
-    return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Search<P>;
+    const given = Object.entries(params).filter(([name]) => Object.hasOwn(search, name));
+    return Object.fromEntries(given.map(([name, param]) => [name, param(search[name])])) as Search<P>;
   };
 }
 

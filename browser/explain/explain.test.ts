@@ -326,7 +326,7 @@ describe("budgets", () => {
       sentences: [
         "1,200 of 1,000 tokens used (120%), 5 reserved, 0 left.",
         "$0.000000001 of $0.000002 used (0.1%), $0.00 reserved, $0.0000015 left.",
-        "Resets 1 Dec 2026, 00:00 Asia/Kolkata (UTC+05:30) (in 7 days).",
+        "Resets 1 Dec 2026, 00:00 Asia/Kolkata (UTC+05:30) (in 8 days).",
       ],
       outlook: null,
     });

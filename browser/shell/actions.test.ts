@@ -16,6 +16,13 @@ it.each([
   expect(found(typed)).toEqual(pages);
 });
 
+it("asks for the model of what is done on a model's page, and finds who waits", () => {
+  const of = (typed: string) => actionsOf({ role: "admin", isReadOnly: false }, typed, texts("palette", paletteTexts));
+  expect(of("of a model").map(({ modelTab }) => modelTab)).toEqual(["health"]);
+  expect(of("endpoint").map(({ modelTab }) => modelTab)).toEqual(["connection"]);
+  expect(of("who waits").map(({ to }) => to)).toEqual(["/fairshare"]);
+});
+
 it("leads nobody to what the role cannot do, and to nothing before anything is typed", () => {
   expect({
     user: found("limits", "user"),

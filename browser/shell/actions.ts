@@ -2,9 +2,11 @@
 import type { paletteTexts } from "../messages/en/palette.ts";
 
 interface Action {
-  readonly id: Exclude<keyof typeof paletteTexts, "note">;
+  readonly id: Exclude<keyof typeof paletteTexts, "note" | "whichModel">;
   readonly to: string;
   readonly search?: Readonly<Record<string, string>>;
+  /** Of a model's page: the model is asked for first. */
+  readonly modelTab?: "health" | "connection";
   readonly roles: readonly ("admin" | "user")[];
   /** Nobody who can only read can do it. */
   readonly writes?: true;
@@ -15,8 +17,8 @@ const ACTIONS: readonly Action[] = [
   { id: "tenantLimits", to: "/tenants", roles: ["admin"] },
   { id: "limits", to: "/portal/limits", roles: ["user"] },
   { id: "slots", to: "/fairshare", roles: ["admin"] },
-  { id: "maintenance", to: "/models", roles: ["admin"], writes: true },
-  { id: "endpoint", to: "/models", roles: ["admin"], writes: true },
+  { id: "maintenance", to: "/models", modelTab: "health", roles: ["admin"], writes: true },
+  { id: "endpoint", to: "/models", modelTab: "connection", roles: ["admin"], writes: true },
   { id: "prices", to: "/prices", roles: ["admin"] },
   { id: "invite", to: "/users", roles: ["admin"], writes: true },
   { id: "groups", to: "/users", search: { tab: "groups" }, roles: ["admin"] },

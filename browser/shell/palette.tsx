@@ -19,6 +19,8 @@ const pageName = texts("pages", pageTexts);
 const FOUND_MAX = 8;
 const REQUEST_ID = /^[0-9a-zA-Z_-]{16,128}$/;
 
+type ModelTab = NonNullable<ReturnType<typeof actionsOf>[number]["modelTab"]>;
+
 interface Target extends Option {
   readonly go: () => void;
 }
@@ -26,13 +28,20 @@ interface Target extends Option {
 /** Goes to a page, a tenant, a model or a request by typing. */
 export function Palette({ user, onClose }: { readonly user: SessionUser; readonly onClose: () => void }) {
   const [typed, setTyped] = useState("");
-  const { targets, isFailed } = useTargets(user, useDeferredValue(typed.trim()), onClose);
-  const { at, setAt, move } = useOptionPosition(targets.length);
-  const listId = useId();
   const type = (value: string): void => {
     setTyped(value);
     setAt(0);
   };
+  const [modelTab, setModelTab] = useState<ModelTab>();
+  const { targets, isFailed } = useTargets(user, useDeferredValue(typed.trim()), modelTab, {
+    close: onClose,
+    askForModel: (tab) => {
+      setModelTab(tab);
+      type("");
+    },
+  });
+  const { at, setAt, move } = useOptionPosition(targets.length);
+  const listId = useId();
   const onKey = (event: KeyboardEvent): void => {
     if (move(event) || event.key !== "Enter") return;
     event.preventDefault();
@@ -54,7 +63,7 @@ export function Palette({ user, onClose }: { readonly user: SessionUser; readonl
         aria-autocomplete="list"
         aria-activedescendant={activeOption(listId, targets, at)}
         aria-label={text("search")}
-        placeholder={text("searchHint")}
+        placeholder={modelTab === undefined ? text("searchHint") : actionText("whichModel")}
         className={classes["input"]}
         value={typed}
         onChange={(event) => type(event.target.value)}
@@ -84,18 +93,24 @@ export function Palette({ user, onClose }: { readonly user: SessionUser; readonl
 function useTargets(
   user: SessionUser,
   typed: string,
-  onClose: () => void,
+  modelTab: ModelTab | undefined,
+  { close, askForModel }: { readonly close: () => void; readonly askForModel: (tab: ModelTab) => void },
 ): { readonly targets: readonly Target[]; readonly isFailed: boolean } {
   const navigate = useNavigate();
-  const searches = user.role === "admin" && typed.length > 1;
+  const isOfModel = modelTab !== undefined;
+  const searches = user.role === "admin" && typed.length > 1 && !isOfModel;
   const tenants = useQuery(
     read("/api/v1/tenants", { params: { query: { q: typed, limit: String(FOUND_MAX) } } }, { enabled: searches }),
   );
   const models = useQuery(
-    read("/api/v1/models", { params: { query: { q: typed, limit: String(FOUND_MAX) } } }, { enabled: searches }),
+    read(
+      "/api/v1/models",
+      { params: { query: { q: typed, limit: String(FOUND_MAX) } } },
+      { enabled: searches || isOfModel },
+    ),
   );
   const going = (to: () => Promise<void>) => () => {
-    onClose();
+    close();
     void to();
   };
   const pages = navigationOf(user)
@@ -110,11 +125,12 @@ function useTargets(
     )
     .filter(({ label }) => label.toLowerCase().includes(typed.toLowerCase()));
   const actions = actionsOf(user, typed, actionText).map(
-    ({ id, label, to, search }): Target => ({
+    ({ id, label, to, search, modelTab: tab }): Target => ({
       value: id,
       label,
       note: actionText("note"),
-      go: going(async () => await navigate({ to, search: search as never })),
+      go:
+        tab !== undefined ? () => askForModel(tab) : going(async () => await navigate({ to, search: search as never })),
     }),
   );
   const found = searches
@@ -127,16 +143,24 @@ function useTargets(
         }),
       )
     : [];
-  const foundModels = searches
-    ? (models.data ?? []).map(
-        ({ id, model_name }): Target => ({
-          value: id,
-          label: model_name,
-          note: pageName("models"),
-          go: going(async () => await navigate({ to: "/models/$modelId", params: { modelId: id } })),
-        }),
-      )
-    : [];
+  const foundModels =
+    searches || isOfModel
+      ? (models.data ?? []).map(
+          ({ id, model_name }): Target => ({
+            value: id,
+            label: model_name,
+            note: pageName("models"),
+            go: going(
+              async () =>
+                await navigate({
+                  to: "/models/$modelId",
+                  params: { modelId: id },
+                  search: isOfModel ? { tab: modelTab } : {},
+                }),
+            ),
+          }),
+        )
+      : [];
   const request: readonly Target[] = REQUEST_ID.test(typed)
     ? [
         {
@@ -147,6 +171,7 @@ function useTargets(
         },
       ]
     : [];
+  if (isOfModel) return { targets: foundModels, isFailed: models.isError };
   return {
     targets: [...pages, ...actions, ...found, ...foundModels, ...request],
     isFailed: searches && (tenants.isError || models.isError),

@@ -8,7 +8,7 @@ import { usableZone } from "./zones.ts";
 
 const text = texts("time", timeTexts);
 /** By which dates are written: day before month, 24 hours. */
-const LOCALE = "en-GB";
+export const LOCALE = "en-GB";
 
 /** To what an instant is written. */
 type InstantPrecision = "minute" | "second" | "ms";
@@ -120,13 +120,13 @@ const AGE_UNITS = [
 /** Clocks of browsers and servers differ: what is this little ahead happens now. */
 const SKEW_MS = 5000;
 
-/** `3 min ago`, `in 2 hr`, `now`; whole units that have passed, never rounded up. A dash when it is not known. */
+/** `3 min ago`, `in 2 hr`, `now`; what has passed is never rounded up, what comes is rounded to the nearest unit. A dash when it is not known. */
 export function formatAge(nowMs: number, epochMs: number | null): string {
   if (!isInstant(epochMs) || !isInstant(nowMs)) return text("unknown");
   const agoMs = nowMs - epochMs;
   const lengthMs = agoMs < 0 && agoMs > -SKEW_MS ? 0 : Math.abs(agoMs);
   const { unit, ms } = AGE_UNITS.find(({ fromMs }) => lengthMs >= fromMs) ?? SECONDS;
-  const count = Math.floor(lengthMs / ms);
+  const count = (agoMs < 0 ? Math.round : Math.floor)(lengthMs / ms);
   if (count === 0) return ageInWords.format(0, "second");
   return age.format(agoMs < 0 ? count : -count, unit);
 }

@@ -8,7 +8,7 @@ describe("resetSentence", () => {
   it("names instant, zone and how far it is", () => {
     const usage = { budget_period: "monthly", period_end: "2026-11-30T18:30:00.000Z" } as const;
     expect(resetSentence(usage, "Asia/Kolkata", NOW)).toBe(
-      "Resets 1 Dec 2026, 00:00 Asia/Kolkata (UTC+05:30) (in 7 days).",
+      "Resets 1 Dec 2026, 00:00 Asia/Kolkata (UTC+05:30) (in 8 days).",
     );
     expect(resetSentence(usage, "Asia/Kolkata", Date.UTC(2026, 11, 1))).toBe("Resets now.");
   });

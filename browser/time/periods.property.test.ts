@@ -2,7 +2,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { dayAfter, dayIn } from "../../shared/time/zone-days.ts";
-import { keptFrom, type Period, periodBounds, periodFrom, periodLabel, periodParam, periodProblem } from "./periods.ts";
+import {
+  formatDays,
+  keptFrom,
+  type Period,
+  periodBounds,
+  periodFrom,
+  periodLabel,
+  periodParam,
+  periodProblem,
+} from "./periods.ts";
 
 const zone = fc.constantFrom("Asia/Kolkata", "America/Los_Angeles", "UTC", "Australia/Lord_Howe", "Atlantis/Nowhere");
 /** Half of them within two days of a change of clocks in Los Angeles or on Lord Howe. */
@@ -112,9 +121,11 @@ describe("periods", () => {
 
   it("have a name", () => {
     expect(periodLabel({ kind: "7d" })).toBe("Last 7 days");
-    expect(periodLabel({ kind: "custom", fromDay: "2026-11-02", toDay: "2026-11-02" })).toBe("Mon, 2 Nov 2026");
+    expect(periodLabel({ kind: "custom", fromDay: "2026-11-02", toDay: "2026-11-02" })).toBe("2 Nov 2026");
     expect(periodLabel({ kind: "custom", fromDay: "2026-11-02", toDay: "2026-11-08" })).toBe(
-      "Mon, 2 Nov 2026 to Sun, 8 Nov 2026",
+      "2\u2009–\u20098 Nov 2026",
     );
+    expect(formatDays("2025-12-30", "2026-01-02")).toBe("30 Dec 2025\u2009–\u20092 Jan 2026");
+    expect(formatDays("2026-11-01", "")).toBe("–");
   });
 });

@@ -9,7 +9,7 @@ import { isCalendarDay } from "../../shared/time/timestamp.ts";
 import { dayAfter, dayIn, dayStartMs, isUtc } from "../../shared/time/zone-days.ts";
 import { timeTexts } from "../messages/en/time.ts";
 import { texts } from "../messages/texts.ts";
-import { formatDay } from "./instants.ts";
+import { isInstant, LOCALE } from "./instants.ts";
 import { usableZone } from "./zones.ts";
 
 const text = texts("time", timeTexts);
@@ -102,11 +102,23 @@ export function periodFrom(param: string): Period | null {
   return rest.length === 0 && periodProblem(fromDay, toDay) === null ? { kind: "custom", fromDay, toDay } : null;
 }
 
-/** A period in words: `Last 7 days`, `Mon, 2 Nov 2026 to Sun, 8 Nov 2026`. */
+const daysFormat = new Intl.DateTimeFormat(LOCALE, {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+/** `1 – 30 Nov 2026`: days of the calendar, YYYY-MM-DD, both inclusive, whatever the zone. */
+export function formatDays(first: string, last: string): string {
+  const [fromMs, toMs] = [Date.parse(first), Date.parse(last)];
+  return isInstant(fromMs) && isInstant(toMs) ? daysFormat.formatRange(fromMs, toMs) : text("unknown");
+}
+
+/** A period in words: `Last 7 days`, `2 – 8 Nov 2026`. */
 export function periodLabel(period: Period): string {
   if (period.kind !== "custom") return text(MOVING_TEXTS[period.kind]);
-  const [from, to] = [formatDay(period.fromDay), formatDay(period.toDay)];
-  return from === to ? text("periodDay", { day: from }) : text("periodDays", { from, to });
+  return formatDays(period.fromDay, period.toDay);
 }
 
 function boundsOfDays(zone: string, first: string, last: string): PeriodBounds {

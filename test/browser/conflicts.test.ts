@@ -333,6 +333,6 @@ it("creates no spec over the one that another admin has just created", async () 
   await page.getByLabel("Command", { exact: true }).fill("serve");
   await writeFirst(page, async () => await must("PUT", `/models/${id}/managed`, SPEC));
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("This model is already managed.").first().waitFor();
+  await page.getByText("This model already has a deployment.").first().waitFor();
   expect(await must("GET", `/models/${id}/managed`)).toMatchObject(SPEC);
 });

@@ -43,18 +43,18 @@ describe("costs", { tags: ["check"] }, () => {
     await page.getByRole("slider", { name: /^Spend: / }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
 
-    await page.getByLabel("By", { exact: true }).selectOption("end_user");
+    await page.getByLabel("Group by").selectOption("end_user");
     await table("By end user")
       .getByRole("row", { name: /anna.*\$0\.231/ })
       .waitFor();
-    await page.getByLabel("By", { exact: true }).selectOption("tag");
-    await page.getByText("Which tag?").waitFor();
+    await page.getByLabel("Group by").selectOption("tag");
+    await page.getByText("Choose a tag").waitFor();
     await page.getByLabel("Tag name").fill("team");
     await page.keyboard.press("Enter");
     await table("By tag")
       .getByRole("row", { name: /search.*\$0\.462/ })
       .waitFor();
-    await page.getByLabel("By", { exact: true }).selectOption("endpoint");
+    await page.getByLabel("Group by").selectOption("endpoint");
     await table("By endpoint")
       .getByRole("row", { name: new RegExp(`${model.model_name}, own address`) })
       .waitFor();

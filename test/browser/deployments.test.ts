@@ -79,7 +79,7 @@ it("a recipe becomes replicas, which are scaled, restarted, lost and cleared", a
   const row = (job: number) => page.getByRole("row", { name: new RegExp(` ${job} ${NODE} `) });
 
   await page.goto("/deployments");
-  await page.getByRole("button", { name: "New managed model" }).click();
+  await page.getByRole("button", { name: "New deployment" }).click();
   await page.getByRole("combobox", { name: "Model" }).fill(name);
   await page.getByRole("option", { name }).click();
   await page.getByLabel("Recipe").selectOption({ label: "vLLM" });
@@ -137,9 +137,9 @@ it("a recipe becomes replicas, which are scaled, restarted, lost and cleared", a
   await page.getByText("Created from the recipe vLLM.").waitFor();
   expect(visit.problems()).toEqual([]);
 
-  await page.getByRole("button", { name: "Remove spec" }).click();
-  await confirm.getByRole("button", { name: "Remove spec" }).click();
-  await page.getByText(`Removed the spec of ${name}`).waitFor();
+  await page.getByRole("button", { name: "Delete deployment" }).click();
+  await confirm.getByRole("button", { name: "Delete deployment" }).click();
+  await page.getByText(`Deleted the deployment of ${name}`).waitFor();
   await page.getByText("The spec was removed while this page was open.").waitFor();
   await fixture.gateway.must("DELETE", `/models/${model.id}`);
 });

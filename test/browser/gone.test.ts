@@ -46,7 +46,7 @@ describe.each(Object.entries(WRONG))("an id that %s", (_, idOf) => {
   it.each([
     [() => `/tenants/${id}`, "No such tenant"],
     [() => `/models/${id}`, "No such model"],
-    [() => `/deployments/${id}`, "This model is not managed"],
+    [() => `/deployments/${id}`, "This model has no deployment"],
     [() => `/keys?key_id=${id}`, "No such key"],
     [() => `/users?user_id=${id}`, "No such user"],
     [() => `/mcp?server_id=${id}`, "No such server"],

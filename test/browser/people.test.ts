@@ -44,7 +44,7 @@ it("an admin invites a viewer, who signs in, reads, and has nothing that writes"
   expect(await isFine(admin)).toEqual(FINE);
   await dialog.getByRole("button", { name: "Invite" }).click();
   await admin.page.getByText(`${email} is invited`).waitFor();
-  await admin.page.getByRole("button", { name: `Copy the sign-in link for ${email}` }).waitFor();
+  await admin.page.getByRole("button", { name: `Copy link for ${email}` }).waitFor();
   expect(await isFine(admin)).toEqual(FINE);
 
   const viewer = await fixture.open();

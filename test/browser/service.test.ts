@@ -43,11 +43,11 @@ it("tells refusals from failures, and marks what was changed", { tags: ["check"]
   await page.getByText("A change", { exact: true }).first().waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
 
-  await page.getByLabel("By", { exact: true }).selectOption("endpoint");
+  await page.getByLabel("Group by").selectOption("endpoint");
   const byEndpoint = page.getByRole("table", { name: "By endpoint" });
   // the refused request called none
   expect(await countsIn(byEndpoint, `${name}, own address`)).toEqual(["2", "0", "1", "0", "50%"]);
-  await page.getByLabel("By", { exact: true }).selectOption("model");
+  await page.getByLabel("Group by").selectOption("model");
   await byModel.getByRole("link", { name: "1", exact: true }).last().click();
   await page.waitForURL(
     ({ pathname, searchParams }) => pathname === "/logs" && searchParams.get("status") === "failed",

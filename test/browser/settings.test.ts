@@ -51,6 +51,12 @@ it("does not take back over what somebody else has saved since", async () => {
   expect(await gateway.must<Assistant>("GET", "/settings/assistant")).toMatchObject({ bench_max_concurrency: 35 });
 });
 
+it("shows its first tab at an address that names no tab of it", async () => {
+  const { page } = await console_.open({ as: "admin" });
+  await page.goto("/settings?tab=addons");
+  await page.getByRole("tab", { name: "Alerts", selected: true }).waitFor();
+});
+
 it("switches tools of the assistant off and on, one by one and by what they are about", async () => {
   const { gateway } = console_;
   const kept = async () => (await gateway.must<Assistant>("GET", "/settings/assistant")).tools_enabled;
@@ -119,9 +125,9 @@ it("shows what a backup would change, and restores it only after a word was type
 it.each([
   ["alerts", "Send a test alert", /sent\.|failed\.|no channel|not configured|no_channel|channel/i],
   ["energy", "Test the query", /\d+ W in total|energy_|prometheus|must/i],
-  ["boons", "Test sidecar", /No sidecar is configured|responds with|does not respond/],
+  ["boons", "Test the compression service", /No compression service is configured|responds with|does not respond/],
   ["jobsched", "Test the connection", /The scheduler (responded|does not respond)|jobsched_/],
-  ["retention", "Delete older days now", /Nothing is older than|older than \d+ days/],
+  ["retention", /^Delete rows older than \d+ days now$/, /Nothing is older than|older than \d+ days/],
 ])("the part %s says what came of its test", async (tab, button, words) => {
   // nobody listens there
   const scheduler = { enabled: false, url: "http://127.0.0.1:9", api_version: "v0.0.41", user: "u", token: "t" };

@@ -26,6 +26,9 @@ export function kindText(kind: string): string {
 export function ObjectLink({ entry, names }: { readonly entry: AuditEntry; readonly names: ObjectNames }) {
   const target = auditTarget(entry);
   const name = objectName(entry, names);
+  const kind = kindText(entry.entity_type);
+  // of the gateway there is one, which has no other name
+  if (name === entry.entity_type) return kind;
   const said = (
     <bdi className={classes["name"]} title={entry.entity_id}>
       {name}
@@ -33,7 +36,7 @@ export function ObjectLink({ entry, names }: { readonly entry: AuditEntry; reado
   );
   return (
     <span className={classes["object"]}>
-      {kindText(entry.entity_type)} {target === null ? said : <TargetLink target={target}>{said}</TargetLink>}
+      {kind} {target === null ? said : <TargetLink target={target}>{said}</TargetLink>}
     </span>
   );
 }

@@ -6,7 +6,6 @@ import { read } from "../../data/reads.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatShortDay } from "../../time/instants.ts";
 import { daysBefore } from "../../time/periods.ts";
 import { Age, useNow } from "../../time/use-clock.tsx";
 import { usableZone } from "../../time/zones.ts";
@@ -48,14 +47,13 @@ export function DayTiles({ filter, zone: zoneName, children }: DayTilesProps) {
   const line = (label: string, values: readonly number[]) => ({ values: week.data === undefined ? [] : values, label });
   const isUnpriced = week.data !== undefined && reportTotals(week.data.map(reportFigures)).costUsd === null;
   const spend: SpendOfMonth | undefined = months.data;
-  const dayOf = (one: string): string => formatShortDay("UTC", Date.parse(one));
   return (
     <div className={classes["tiles"]}>
       <FigureTile
         label={text("spendMonth")}
         isLoading={months.isPending}
         value={formatUsd(isUnpriced && spend?.month_to_date_usd === 0 ? null : spend?.month_to_date_usd)}
-        note={isUnpriced ? text("noPriceWhy") : spend === undefined ? "" : spendNote(spend, dayOf)}
+        note={isUnpriced ? text("noPriceWhy") : spend === undefined ? "" : spendNote(spend)}
         target={pageTarget("/reports", filter)}
         line={line(text("spendLine"), lines.costUsd)}
       />

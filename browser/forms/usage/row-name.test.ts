@@ -17,7 +17,7 @@ const row = {
 
 it.each([
   ["model", {}, "llama"],
-  ["model", { model: "" }, "(none)"],
+  ["model", { model: "" }, "No model"],
   ["key", {}, "web"],
   ["key", { key_name: "" }, "sk-abc…"],
   ["key", { key_name: "", key_prefix: "" }, "0c7f8f7e (deleted)"],
@@ -25,11 +25,11 @@ it.each([
   ["tenant", { tenant_name: "" }, "7a1f4c1e (deleted)"],
   ["endpoint", {}, "llama, gpu-1"],
   ["endpoint", { endpoint: "" }, "llama, own address"],
-  ["endpoint", { model: "", endpoint: "" }, "(no upstream call)"],
+  ["endpoint", { model: "", endpoint: "" }, "No upstream call"],
   ["end_user", {}, "u-1"],
-  ["end_user", { end_user: "" }, "(no end user)"],
+  ["end_user", { end_user: "" }, "No end user"],
   ["tag", {}, "search"],
-  ["tag", { tag_value: "" }, "(without the tag)"],
+  ["tag", { tag_value: "" }, "Without the tag"],
 ] as const)("by %s, with %j", (by, change, name) => {
   expect(rowName({ ...row, ...change }, by)).toBe(name);
 });

@@ -7,8 +7,7 @@ import { read } from "../../data/reads.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatDay } from "../../time/instants.ts";
-import { periodBounds, periodFrom } from "../../time/periods.ts";
+import { formatDays, periodBounds, periodFrom } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { isRead, useIsLate } from "../../time/use-is-late.ts";
 import { ZoneProvider } from "../../time/zone-context.tsx";
@@ -62,7 +61,7 @@ export function UsageView({ zone: zoneName, period: param, onPeriod, filter, chi
     <ZoneProvider tenantZone={zone} browserZone={zone} choice={null} onChoose={() => undefined} nowMs={nowMs}>
       <Row>
         <PeriodFilter period={period} kinds={KINDS} onPeriod={onPeriod} />
-        <p>{text("totalsIn", { zone: daysZoneLabel(zone, bounds), first: formatDay(first), last: formatDay(last) })}</p>
+        <p>{text("totalsIn", { zone: daysZoneLabel(zone, bounds), days: formatDays(first, last) })}</p>
       </Row>
       <KeptFrom zone={zone} first={first} nowMs={nowMs} />
       <Loaded state={byDay} texts={{ ...STATE_TEXTS, failed: text("usageFailed") }}>

@@ -9,7 +9,6 @@ const SPEND = {
   same_days_usd: 8,
   forecast_usd: 9.5,
 };
-const day = (text: string): string => text.slice(5);
 
 it("has a point for each of seven days, across months, and 0 for days without requests", () => {
   const row = { day: "2026-11-01", requests: 3, failed_requests: 1, cost_usd: 0.5 };
@@ -22,14 +21,14 @@ it("has a point for each of seven days, across months, and 0 for days without re
 
 it("compares this month with the same days of the last one, if these had any spend", () => {
   expect({
-    more: spendNote(SPEND, day),
-    less: spendNote({ ...SPEND, month_to_date_usd: 4, forecast_usd: null }, day),
-    first: spendNote({ ...SPEND, same_days_usd: 0 }, day),
-    nothing: spendNote({ ...SPEND, same_days_usd: 0, month_to_date_usd: 0, forecast_usd: 0 }, day),
+    more: spendNote(SPEND),
+    less: spendNote({ ...SPEND, month_to_date_usd: 4, forecast_usd: null }),
+    first: spendNote({ ...SPEND, same_days_usd: 0 }),
+    nothing: spendNote({ ...SPEND, same_days_usd: 0, month_to_date_usd: 0, forecast_usd: 0 }),
   }).toEqual({
-    more: "+12.5% against 10-01 to 10-29; forecast $9.50",
-    less: "-50% against 10-01 to 10-29",
-    first: "nothing spent 10-01 to 10-29; forecast $9.50",
-    nothing: "nothing spent 10-01 to 10-29",
+    more: "+12.5% against 1\u2009–\u200929 Oct 2026; forecast $9.50",
+    less: "-50% against 1\u2009–\u200929 Oct 2026",
+    first: "nothing spent 1\u2009–\u200929 Oct 2026; forecast $9.50",
+    nothing: "nothing spent 1\u2009–\u200929 Oct 2026",
   });
 });

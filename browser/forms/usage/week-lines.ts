@@ -3,7 +3,7 @@ import type { MonthSpend } from "../../../shared/schema/cost-reads.ts";
 import type { DailyUsage } from "../../../shared/schema/usage-reads.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
-import { daysBefore } from "../../time/periods.ts";
+import { daysBefore, formatDays } from "../../time/periods.ts";
 import { formatShare, formatUsd } from "../../ui/format.ts";
 import { changeOf } from "./report-figures.ts";
 
@@ -28,15 +28,15 @@ export type SpendOfMonth = Pick<
   "last_month_start" | "same_days_end" | "month_to_date_usd" | "same_days_usd" | "forecast_usd"
 >;
 
-/** `+12.5% against 1 Oct to 29 Oct, forecast $30.00`; `dayOf` writes a day. */
-export function spendNote(spend: SpendOfMonth, dayOf: (day: string) => string): string {
+/** `+12.5% against 1 – 29 Oct 2026; forecast $30.00`. */
+export function spendNote(spend: SpendOfMonth): string {
   const { month_to_date_usd: now, same_days_usd: before, forecast_usd: forecast } = spend;
   const change = changeOf(before, now);
-  const days = { first: dayOf(spend.last_month_start), last: dayOf(spend.same_days_end) };
+  const days = formatDays(spend.last_month_start, spend.same_days_end);
   return [
     change === null
-      ? text("spendNothingBefore", days)
-      : text("spendAgainst", { ...days, change: `${change > 0 ? "+" : ""}${formatShare(change)}` }),
+      ? text("spendNothingBefore", { days })
+      : text("spendAgainst", { days, change: `${change > 0 ? "+" : ""}${formatShare(change)}` }),
     ...(forecast === null || now === 0 ? [] : [text("spendForecast", { amount: formatUsd(forecast) })]),
   ].join("; ");
 }

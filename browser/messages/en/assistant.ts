@@ -15,7 +15,7 @@ export const assistantTexts = {
   off: "The assistant is off",
   noModel: "The assistant has no model yet",
   modelMissing: "The assistant's model {model} was deleted or disabled",
-  how: "Choose a chat model that can call tools. Its calls count as the tenant gateway-assistant; set its budget.",
+  how: "Choose a chat model that can call tools. Its calls are billed to the tenant gateway-assistant: give it a budget.",
   model: "Model",
   use: "Use this model",
   used: "The assistant now uses {model}",

@@ -31,7 +31,7 @@ export const mcpServerTexts = {
   changeFailed: "{name} was not changed",
   delete: "Delete",
   deleteTitle: "Delete {name}?",
-  deleteText: "Calls to it get 404 at once. Models that list it keep its name. This cannot be undone.",
+  deleteText: "Calls to it get 404 immediately. Models that list it keep its name. This cannot be undone.",
   deleted: "{name} deleted",
   deleteFailed: "{name} was not deleted",
   gone: "No such server",

@@ -15,7 +15,7 @@ export const mcpTexts = {
   good: "{count, plural, one {# tool} other {# tools}}",
   created: "Created",
   empty: "No MCP servers yet",
-  createFirst: "Add the first server",
+  createFirst: "Register the first server",
   emptyText: "A registered server is available at /mcp/<name>, and models can use its tools.",
   noMatch: "No server matches",
   clear: "Clear filter",

@@ -1,10 +1,11 @@
 /** What the search finds other than pages: what people want to do, in the words that they type. */
 export const paletteTexts = {
   note: "Action",
+  whichModel: "Which model?",
   budgets: "Budgets: what is left, and when they run out",
   tenantLimits: "Limits and budgets of a tenant",
   limits: "Limits and budgets",
-  slots: "Limits and weights of the fair share",
+  slots: "Fairshare: who waits and why, limits, weights",
   maintenance: "Maintenance of a model",
   endpoint: "Add an endpoint to a model",
   prices: "Price list",

@@ -1,7 +1,7 @@
 /** Texts of the price list. */
 export const pricesTexts = {
   title: "Prices",
-  note: "USD per 1M tokens or characters. –: no price is set, so the cost is unknown.",
+  note: "USD per 1M tokens or characters. A dash means that no price is set, so the cost is unknown.",
   filter: "Name or upstream model",
   model: "Model",
   type: "Type",

@@ -33,8 +33,7 @@ export const shellTexts = {
   shortcutClose: "Close panel",
   shortcutHelp: "This list",
   shortcutsSingle: "Single-key shortcuts",
-  shortcutsSingleHint:
-    "Turn them off if keys such as j or / start something by accident, for example with speech input.",
+  shortcutsSingleHint: "Turn them off if keys such as j or / get in your way, for example with speech input.",
   newBuild: "The console was updated.",
   reload: "Reload",
   partGone: "Could not load this page. Check your connection, then reload. An update may also have replaced it.",

@@ -10,8 +10,6 @@ export const timeTexts = {
   periodMonth: "This month",
   period90d: "Last 90 days",
   periodLastMonth: "Last month",
-  periodDay: "{day}",
-  periodDays: "{from} to {to}",
   problemFrom: "Enter the first day as YYYY-MM-DD.",
   problemTo: "Enter the last day as YYYY-MM-DD.",
   problemOrder: "The last day is before the first day.",

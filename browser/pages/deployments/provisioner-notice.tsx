@@ -4,7 +4,8 @@ import { pageTarget } from "../../explain/link-target.ts";
 import { TargetLink } from "../../links/target-link.tsx";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatMs, formatText } from "../../ui/format.ts";
+import { formatAge } from "../../time/instants.ts";
+import { formatText } from "../../ui/format.ts";
 import { Notice } from "../../ui/states.tsx";
 import { provisionerState } from "./spec-state.ts";
 
@@ -22,7 +23,7 @@ export function ProvisionerNotice() {
     state === "silent"
       ? secs === null
         ? text("provisioner_silentNever")
-        : text("provisioner_silent", { age: formatMs(secs * 1000) })
+        : text("provisioner_silent", { age: formatAge(0, -secs * 1000) })
       : text(`provisioner_${state}`, { reason: formatText(last_error) });
   return (
     <Notice tone={state === "held" || state === "silent" ? "bad" : state === "begins" ? "neutral" : "warn"}>

@@ -5,13 +5,13 @@ import { useCurrentUser } from "../../data/current-user.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import type { ListColumn } from "../../forms/list/use-list-view.tsx";
 import { Cost } from "../../forms/usage/cost.tsx";
-import { changeOf, type ReportFigures } from "../../forms/usage/report-figures.ts";
+import type { ReportFigures } from "../../forms/usage/report-figures.ts";
 import { type GroupOfRow, rowName } from "../../forms/usage/row-name.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatCount, formatEnergy, formatMass, formatShare, formatUsd } from "../../ui/format.ts";
 import { Usd } from "../../ui/usd.tsx";
-import { type ReportLine, unlessUnpriced } from "./report-lines.ts";
+import { changeFrom, type ReportLine, unlessUnpriced } from "./report-lines.ts";
 import type { ReportGroup } from "./reports-search.ts";
 
 const text = texts("reports", reportsTexts);
@@ -41,6 +41,8 @@ const FIGURES: readonly FigureColumn[] = [
 
 /** Sums of what a report is compared with. */
 interface ComparedTotals {
+  /** The days of `beforeUsd`, in words. */
+  readonly before: string;
   readonly beforeUsd: number | null | undefined;
   /** Of this month; undefined: another period is shown. */
   readonly month: { readonly lastMonthUsd: number; readonly forecastUsd: number | null } | undefined;
@@ -108,14 +110,14 @@ export function reportColumns(options: ColumnsOptions): readonly LineColumn[] {
 }
 
 /** Spend before, the change, and what this month will cost. */
-function comparedColumns(totals: ReportFigures, { beforeUsd, month }: ComparedTotals): readonly LineColumn[] {
+function comparedColumns(totals: ReportFigures, { before, beforeUsd, month }: ComparedTotals): readonly LineColumn[] {
   const usd = (
     id: "beforeUsd" | "lastMonthUsd" | "forecastUsd",
-    head: "beforeColumn" | "lastMonth" | "forecast",
+    head: string,
     foot: number | null | undefined,
   ): LineColumn => ({
     id,
-    head: text(head),
+    head,
     align: "right",
     sortBy: (line) => line[id] ?? null,
     cell: (line) => <Usd usd={line[id]} />,
@@ -128,16 +130,16 @@ function comparedColumns(totals: ReportFigures, { beforeUsd, month }: ComparedTo
     align: "right",
     sortBy: (line) => line.change ?? null,
     cell: (line) => changeText(line.change),
-    foot: changeText(beforeUsd == null ? beforeUsd : changeOf(beforeUsd, totals.costUsd)),
+    foot: changeText(beforeUsd == null ? beforeUsd : changeFrom(beforeUsd, totals.costUsd)),
   };
   const ofMonth =
     month === undefined
       ? []
       : [
-          usd("forecastUsd", "forecast", month.forecastUsd),
-          { ...usd("lastMonthUsd", "lastMonth", month.lastMonthUsd), isExtra: true },
+          usd("forecastUsd", text("forecast"), month.forecastUsd),
+          { ...usd("lastMonthUsd", text("lastMonth"), month.lastMonthUsd), isExtra: true },
         ];
-  return [usd("beforeUsd", "beforeColumn", beforeUsd), change, ...ofMonth];
+  return [usd("beforeUsd", before, beforeUsd), change, ...ofMonth];
 }
 
 /** `+12.5%`; a group that is new has no part of nothing. */

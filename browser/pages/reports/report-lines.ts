@@ -56,7 +56,8 @@ export function unlessUnpriced(costUsd: number | null, usd: number | null): numb
   return costUsd === null && usd === 0 ? null : usd;
 }
 
-function changeFrom(before: number | null, now: number | null): number | null {
+/** The change as a part of what was before; infinite when that was nothing. */
+export function changeFrom(before: number | null, now: number | null): number | null {
   if (before === 0 && now !== null && now > 0) return Number.POSITIVE_INFINITY;
   return changeOf(before, now);
 }

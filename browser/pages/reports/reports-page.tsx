@@ -17,7 +17,7 @@ import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatDay } from "../../time/instants.ts";
+import { formatDays } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { isRead, useIsLate } from "../../time/use-is-late.ts";
 import { useZone } from "../../time/zone-context.tsx";
@@ -167,11 +167,11 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
       <p>
         {tenantName !== undefined && (
           <>
-            <bdi>{tenantName}</bdi>.{" "}
+            <bdi>{tenantName}</bdi>,{" "}
           </>
         )}
-        {text("daysIn", { zone: daysZoneLabel(zone, range), first: formatDay(days.first), last: formatDay(days.last) })}{" "}
-        {before !== null && text("comparedWith", { first: formatDay(before.first), last: formatDay(before.last) })}
+        {text("daysIn", { zone: daysZoneLabel(zone, range), days: formatDays(days.first, days.last) })}
+        {before !== null && text("comparedWith", { days: formatDays(before.first, before.last) })}
       </p>
       <KeptFrom zone={zone} first={days.first} nowMs={nowMs} />
       {(by === "end_user" || by === "tag" || by === "endpoint") && <p>{text("keptRows")}</p>}
@@ -219,19 +219,21 @@ interface ReportBodyProps extends Pick<ReportProps, "search" | "isAdmin" | "onCh
 
 function ReportBody(props: ReportBodyProps) {
   const { rows, by, compared, models, chart, search, isAdmin, onChange } = props;
-  const { earlier, earlierSums, months, isMonth } = compared;
+  const { earlier, earlierSums, months, days, isMonth } = compared;
   const lines = useMemo((): readonly ReportLine[] => {
     if (by === "day") return rows.map((row) => ({ row, figures: reportFigures(row) }));
     return reportLines(rows, { earlier, months: isMonth ? months?.groups : undefined });
   }, [rows, by, earlier, months, isMonth]);
   const totals = useMemo(() => reportTotals(lines.map(({ figures }) => figures)), [lines]);
   const before = useMemo(() => earlierSums && reportTotals(earlierSums.map(reportFigures)), [earlierSums]);
+  const beforeDays = days === null ? text("beforeColumn") : formatDays(days.first, days.last);
   const columns = useMemo(
     () =>
       reportColumns({
         by,
         totals,
         compared: {
+          before: beforeDays,
           beforeUsd: before?.costUsd,
           month:
             isMonth && months !== undefined
@@ -242,7 +244,7 @@ function ReportBody(props: ReportBodyProps) {
         hasTenant: isAdmin && search.tenant_id === undefined,
         hasEnergyCost: isAdmin,
       }),
-    [by, totals, before, months, isMonth, isAdmin, search.tenant_id],
+    [by, totals, before, beforeDays, months, isMonth, isAdmin, search.tenant_id],
   );
   const { choice, ...view } = useListView({ rows: lines, columns });
   const measure = SHOWN.find(({ id }) => id === search.show) ?? SHOWN[0];

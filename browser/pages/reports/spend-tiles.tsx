@@ -3,7 +3,7 @@ import type { Records } from "../../data/api.ts";
 import { changeOf, type ReportFigures } from "../../forms/usage/report-figures.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatShortDay } from "../../time/instants.ts";
+import { formatDays } from "../../time/periods.ts";
 import { formatUsd } from "../../ui/format.ts";
 import { Grid, Tile } from "../../ui/layout.tsx";
 import { Usd } from "../../ui/usd.tsx";
@@ -79,8 +79,7 @@ function MonthTiles({ costUsd, beforeUsd, months, days }: MonthTilesProps) {
             ? text("beforeUnknown")
             : text("againstDays", {
                 change: changeText(change),
-                first: shortDay(days.first),
-                last: shortDay(days.last),
+                days: formatDays(days.first, days.last),
                 amount: formatUsd(beforeUsd),
               })
         }
@@ -100,6 +99,3 @@ function MonthTiles({ costUsd, beforeUsd, months, days }: MonthTilesProps) {
     </>
   );
 }
-
-/** `1 Oct` of a day of the calendar. */
-const shortDay = (day: string): string => formatShortDay("UTC", Date.parse(day));

@@ -18,8 +18,8 @@ import { rowName } from "../../forms/usage/row-name.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatDay, formatInstant } from "../../time/instants.ts";
-import { monthBefore, periodBounds } from "../../time/periods.ts";
+import { formatInstant } from "../../time/instants.ts";
+import { formatDays, monthBefore, periodBounds } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
@@ -135,7 +135,7 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
         />
         <Facts
           facts={[
-            [text("period"), `${formatDay(days.first)} – ${formatDay(days.last)}`],
+            [text("period"), formatDays(days.first, days.last)],
             [text("zone"), daysZoneLabel(zone, bounds)],
             [text("made"), formatInstant(zone, nowMs, "minute")],
           ]}

@@ -4,7 +4,7 @@ import { objectSpecs, secretSpec, valueSpec } from "../../forms/record/field-spe
 import { Trial } from "../../forms/trial.tsx";
 import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatInstant, instantOf } from "../../time/instants.ts";
+import { formatAge, formatInstant, instantOf } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { formatMs } from "../../ui/format.ts";
 import { Facts } from "../../ui/layout.tsx";
@@ -92,12 +92,12 @@ function Provisioner({
   last_outcome,
   last_error,
 }: Records["Jobsched"]) {
-  const seenMs = provisioner_last_seen_secs === null ? null : provisioner_last_seen_secs * 1000;
+  const ageMs = provisioner_last_seen_secs === null ? null : -provisioner_last_seen_secs * 1000;
   return (
     <Facts
       facts={[
         [text("provisioner"), text(provisioner_running ? "provisionerOn" : "provisionerOff")],
-        [text("lastSeen"), seenMs === null ? formatMs(null) : text("ago", { ms: formatMs(seenMs) })],
+        [text("lastSeen"), formatAge(0, ageMs)],
         [text("lastOutcome"), [last_outcome ?? formatMs(null), last_error].filter(Boolean).join(": ")],
       ]}
     />

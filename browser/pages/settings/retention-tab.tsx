@@ -32,7 +32,10 @@ export function RetentionTab() {
               })}
             </Notice>
           )}
-          <Trial label={text("compact")} run={async () => answerValue(await api.POST("/api/v1/usage/compact"))}>
+          <Trial
+            label={text("compact", { days: before ?? "" })}
+            run={async () => answerValue(await api.POST("/api/v1/usage/compact"))}
+          >
             {({ retention_days, partitions_dropped }) => (
               <Notice tone="good">
                 {text(partitions_dropped === 0 ? "compactNothing" : "compactDone", {

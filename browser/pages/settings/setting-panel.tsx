@@ -13,6 +13,7 @@ import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
+import { Badge } from "../../ui/badge.tsx";
 import { Panel } from "../../ui/layout.tsx";
 import { Loaded } from "../../ui/states.tsx";
 
@@ -82,6 +83,7 @@ export function SettingPanel({
   const queries = useQueryClient();
   const { zone } = useZone();
   const fields = (answer: Revision): Revision => ({ ...(fieldsOf?.(answer) ?? answer), rev: answer.rev });
+  const listed = sources.data?.find((one) => one.name === ROWS[name]);
   return (
     <Loaded state={setting} texts={STATE_TEXTS}>
       {(answer) =>
@@ -89,10 +91,18 @@ export function SettingPanel({
         sources.isPending ? null : (
           <>
             <Panel
-              title={title}
+              title={
+                listed === undefined || listed.source === "saved" ? (
+                  title
+                ) : (
+                  <>
+                    {title} <Badge>{text(`source_${listed.source}`)}</Badge>
+                  </>
+                )
+              }
               note={
                 <>
-                  {effect} <Source listed={sources.data?.find((one) => one.name === ROWS[name])} />
+                  {effect} {listed?.source === "saved" && <Saved {...listed} />}
                 </>
               }
               actions={actions}
@@ -137,14 +147,10 @@ function keptIsNoValue(schema: z.ZodType): z.ZodType {
   });
 }
 
-function Source({ listed }: { readonly listed: Records["ListedSetting"] | undefined }) {
-  if (listed === undefined) return null;
-  const { source, saved_at, saved_by } = listed;
+function Saved({ saved_at, saved_by }: Records["ListedSetting"]) {
   return (
     <>
-      {source === "saved"
-        ? text(saved_by === null ? "source_unknown" : "source_saved", { who: saved_by ?? "" })
-        : text(`source_${source}`)}
+      {text(saved_by === null ? "source_unknown" : "source_saved", { who: saved_by ?? "" })}
       {saved_at !== null && (
         <>
           , <Age at={saved_at} />

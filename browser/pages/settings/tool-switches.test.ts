@@ -9,6 +9,15 @@ const TOOLS = [
   tool("get_tenants_id", "/api/v1/tenants/{id}"),
 ];
 
+it("about what has no page of its own are with the page that shows it", () => {
+  const groups = toolGroups([...TOOLS, tool("put_managed", "/api/v1/managed"), tool("x", "/api/v1/replicas/{id}")], {});
+  expect(groups.map(({ resource, tools }) => [resource, tools.length])).toEqual([
+    ["tenants", 2],
+    ["models", 1],
+    ["deployments", 2],
+  ]);
+});
+
 it("are grouped by resource", () => {
   expect(toolGroups(TOOLS, {}).map(({ resource, tools }) => [resource, tools.map(({ name }) => name)])).toEqual([
     ["tenants", ["get_tenants", "get_tenants_id"]],

@@ -7,18 +7,39 @@ type Tool = AssistantState["tools"][number];
 
 /** Tools about one resource of the API. */
 export interface ToolGroup {
-  /** The first part of their paths, such as `tenants`; empty: tools that there are no more. */
+  /** The page that they are about, such as `tenants`; empty: tools that no longer exist. */
   readonly resource: string;
   readonly tools: readonly Pick<Tool, "name" | "title" | "writes">[];
 }
 
 const RESOURCE = /^\/api\/v1\/([^/]+)/;
 
-/** The tools by resource, in the order of their first ones; last those that are kept as off and that nobody knows. */
+/** The page of what has none of its own, by the first part of the path. */
+const PAGES: Readonly<Record<string, string>> = {
+  about: "settings",
+  "alert-channels": "alerts",
+  budgets: "costs",
+  capacity: "fairshare",
+  "group-grants": "users",
+  guardrails: "tenants",
+  health: "overview",
+  invitations: "users",
+  jobsched: "settings",
+  managed: "deployments",
+  replicas: "deployments",
+  resync: "settings",
+  rotation: "settings",
+  stats: "overview",
+  usage: "costs",
+  version: "settings",
+};
+
+/** The tools by page, in the order of their first ones; last those that are kept as off and that nobody knows. */
 export function toolGroups(tools: readonly Tool[], switches: Switches): readonly ToolGroup[] {
   const groups = new Map<string, Tool[]>();
   for (const tool of tools) {
-    const resource = RESOURCE.exec(tool.path)?.[1] ?? tool.path;
+    const first = RESOURCE.exec(tool.path)?.[1] ?? tool.path;
+    const resource = Object.hasOwn(PAGES, first) ? (PAGES[first] ?? first) : first;
     const group = groups.get(resource);
     if (group === undefined) groups.set(resource, [tool]);
     else group.push(tool);

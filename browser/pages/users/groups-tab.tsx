@@ -33,10 +33,12 @@ export function GroupsTab() {
   const [isAdding, setAdding] = useState(false);
   const view = useListView<Grant>({ rows: grants.data, columns: COLUMNS, prefix: "groups_" });
   const providers = session.data?.groupProviders ?? [];
+  const hasNoGroups = session.data !== undefined && providers.length === 0;
   const add = (
     <Button
       writes
-      disabled={providers.length === 0}
+      disabled={hasNoGroups}
+      title={hasNoGroups ? text("noGroupsClaim") : undefined}
       icon={<Plus size={14} aria-hidden />}
       onClick={() => setAdding(true)}
     >
@@ -54,11 +56,7 @@ export function GroupsTab() {
         note={text("groupsText")}
         actions={add}
         rowKey={({ id }) => id}
-        empty={
-          <Empty title={text("noGrants")}>
-            {text(session.data !== undefined && providers.length === 0 ? "noGroupsClaim" : "noGrantsText")}
-          </Empty>
-        }
+        empty={<Empty title={text("noGrants")}>{text(hasNoGroups ? "noGroupsClaim" : "noGrantsText")}</Empty>}
       />
       {isAdding && <AddGrant providers={providers} onClose={() => setAdding(false)} />}
     </>

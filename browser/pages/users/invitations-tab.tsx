@@ -10,8 +10,8 @@ import { serverNowMs } from "../../time/server-time.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
 import { Empty } from "../../ui/states.tsx";
+import { copySignInLink } from "./copy-sign-in-link.ts";
 import { useTenantName } from "./tenant-of-user.tsx";
 import { INVITATION_READS } from "./user-words.tsx";
 
@@ -77,11 +77,9 @@ const COLUMNS: readonly ListColumn<Invitation>[] = [
     id: "link",
     head: text("link"),
     cell: ({ email }) => (
-      <CopyButton
-        text={`${location.origin}/sign-in`}
-        label={text("copyLink", { email })}
-        doneLabel={text("copiedLink")}
-      />
+      <Button tone="quiet" aria-label={text("copyLinkOf", { email })} onClick={() => void copySignInLink()}>
+        {text("copyLink")}
+      </Button>
     ),
   },
   { id: "actions", head: text("actions"), cell: (one) => <Revoke invitation={one} /> },

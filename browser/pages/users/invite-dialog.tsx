@@ -10,6 +10,7 @@ import { texts } from "../../messages/texts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Notice } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.ts";
+import { copySignInLink } from "./copy-sign-in-link.ts";
 import { TenantsField } from "./tenants-field.tsx";
 import { INVITATION_READS } from "./user-words.tsx";
 
@@ -45,7 +46,11 @@ export function InviteDialog({ onClose, onInvited }: { readonly onClose: () => v
           const { email } = answerValue(
             await api.POST("/api/v1/invitations", { params: { header: { "idempotency-key": idempotencyKey } }, body }),
           );
-          toast({ title: text("invited", { email }), detail: text("invitedText"), tone: "good" });
+          toast({
+            title: text("invited", { email }),
+            detail: text("invitedText"),
+            action: { label: text("copyLink"), onPress: () => void copySignInLink() },
+          });
           for (const path of INVITATION_READS) void queries.invalidateQueries({ queryKey: [path] });
           onInvited();
         }}

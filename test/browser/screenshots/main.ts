@@ -71,10 +71,10 @@ const SHOTS: readonly Shot[] = [
   },
   { name: "model-health", title: "A model: its checks", path: () => "/models/llama-3.3-70b?tab=health" },
   { name: "prices", title: "The price list", path: () => "/prices" },
-  { name: "deployments", title: "Managed models", path: () => "/deployments" },
+  { name: "deployments", title: "Deployments", path: () => "/deployments" },
   {
     name: "deployment",
-    title: "A managed model: what is run, and on what",
+    title: "A deployment: what runs, and on what",
     path: ({ managedId }) => `/deployments/${managedId}?tab=spec`,
   },
   { name: "keys", title: "Keys", path: () => "/keys" },
