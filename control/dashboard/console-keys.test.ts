@@ -83,7 +83,9 @@ it("calls as the tenant that an admin names, with one key for an hour in the adm
   expect(first).toMatch(/^sk_[0-9a-f]{48}$/);
   expect(second).toBe(first);
   const keys = await keysOf(tenant);
-  expect(keys).toMatchObject([{ name: "Console (playground, batches)", key_prefix: first?.slice(0, 18), disabled: false }]);
+  expect(keys).toMatchObject([
+    { name: "Console (playground, batches)", key_prefix: first?.slice(0, 18), disabled: false },
+  ]);
   expect(Date.parse(keys[0]?.expires_at ?? "") - Date.now()).toBeLessThanOrEqual(HOUR_MS);
   const audit = await api<readonly AuditEntry[]>(`/audit?entity_id=${keys[0]?.id}`);
   expect(audit).toMatchObject([{ action: "create_key", actor: ADMIN.email.toLowerCase() }]);

@@ -77,7 +77,7 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
         }}
         title={text("disableTitle", { name })}
         confirmLabel={text("disable")}
-        cancelLabel={text("cancel")}
+        cancelLabel={commonText("cancel")}
       >
         {text("disableText")}
       </Confirm>
