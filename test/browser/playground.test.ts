@@ -338,7 +338,11 @@ describe("the playground without a key", () => {
       async () => await gateway.allRows(minted.tenant.id),
       (rows) => rows.length === 1,
     );
-    expect(row).toMatchObject({ tenant_id: minted.tenant.id, status_code: 200, key_name: "Console (playground, batches)" });
+    expect(row).toMatchObject({
+      tenant_id: minted.tenant.id,
+      status_code: 200,
+      key_name: "Console (playground, batches)",
+    });
     const [entry] = await gateway.must<AuditEntry[]>("GET", `/audit?entity_id=${row?.key_id}`);
     expect(entry).toMatchObject({ action: "create_key", actor: fixture.admin.email });
     expect(
