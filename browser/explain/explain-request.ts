@@ -157,7 +157,7 @@ function whereLeft({ attempts, ttft_ms, queue_wait_ms, total_ms, total_tokens, a
   if (measured(ttft_ms) > 0) return "leftInStream";
   if (measured(attempts) > 0) return "leftBeforeFirst";
   if (attempts !== undefined) return admission === "queued" ? "leftInQueue" : "leftBeforeCall";
-  if (measured(total_tokens) > 0) return "leftUnknown";
+  if (measured(total_tokens) > 0) return "leftInStream";
   const wasQueuedToTheEnd = measured(queue_wait_ms) >= measured(total_ms) * IN_QUEUE_TO_THE_END;
   return admission === "queued" && wasQueuedToTheEnd ? "leftInQueue" : "leftUncharged";
 }

@@ -73,7 +73,7 @@ export function explainLoad({ in_flight: running, queued, oldest_wait_ms: oldest
 }
 
 /** How many slots of the cell are in use, and by which tenants most. */
-export function slotHolders(live: Pick<FairshareLive, "global_in_flight" | "max_in_flight" | "tenants">): string {
+function slotHolders(live: Pick<FairshareLive, "global_in_flight" | "max_in_flight" | "tenants">): string {
   const most = live.tenants.filter(({ in_flight }) => in_flight > 0).sort((a, b) => b.in_flight - a.in_flight);
   const names = most.slice(0, HOLDERS_MAX).map(({ name, in_flight }) => `${name} ${in_flight}`);
   return text("slotHolders", {

@@ -144,7 +144,7 @@ describe("requests", () => {
     expect(left({ ...seen, queue_wait_ms: 50 })).toBe("The response had not started. Nothing was charged.");
     expect(left({ ...seen, queue_wait_ms: 95 })).toContain("waiting for a slot");
     expect(left({ attempts: 1 })).toContain("had not answered yet");
-    expect(left({ attempts: 1, ttft_ms: 5 })).toContain("That part was charged");
+    expect(left({ attempts: 1, ttft_ms: 5 })).toContain("up to that point was charged");
   });
 
   it("that came from the cache, and codes of a newer version, are said too", () => {

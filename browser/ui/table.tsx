@@ -55,6 +55,9 @@ const ROW_PX = { comfortable: 37, compact: 29 } as const;
 const HEAD_PX = { comfortable: 36, compact: 30 } as const;
 /** Shorter lists are drawn whole, as high as they are. */
 const VIRTUAL_FROM = 40;
+/** On a phone, lists with one of these columns are cards, in which what they say comes first; as table.module.css has them. */
+const ANSWERS: ReadonlySet<string> = new Set(["state", "status", "severity", "health", "left"]);
+const CARD_PX = 76;
 /** How far a key moves from a row that has the focus. */
 const STEPS: Readonly<Record<string, number>> = {
   ArrowDown: 1,
@@ -88,7 +91,10 @@ export function Table<T>({
   );
   const isVirtual = !isWhole && rows.length >= VIRTUAL_FROM;
   const density = useDensity();
-  const seen = useRowsInSight(box, isVirtual ? rows.length : 0, { rowPx: ROW_PX[density], headPx: HEAD_PX[density] });
+  const [isPhone] = useState(() => matchMedia("(max-width: 639px)").matches);
+  const isCards = isPhone && columns.some(({ id }) => ANSWERS.has(id));
+  const heights = isCards ? { rowPx: CARD_PX, headPx: 0 } : { rowPx: ROW_PX[density], headPx: HEAD_PX[density] };
+  const seen = useRowsInSight(box, isVirtual ? rows.length : 0, heights);
   const first = isVirtual ? seen.first : 0;
   const last = isVirtual ? seen.last : rows.length - 1;
 
@@ -147,7 +153,11 @@ export function Table<T>({
       onKeyDown={onKey}
       onScroll={onTop === undefined ? undefined : (event) => onTop(event.currentTarget.scrollTop <= 0)}
     >
-      <table className={classes["table"]} aria-label={label} aria-rowcount={rows.length + 1}>
+      <table
+        className={classNames(classes["table"], isCards && classes["cards"])}
+        aria-label={label}
+        aria-rowcount={rows.length + 1}
+      >
         <thead>
           <tr aria-rowindex={1}>
             {columns.map((column) => (
@@ -188,6 +198,8 @@ export function Table<T>({
                 {columns.map((column) => (
                   <td
                     key={column.id}
+                    data-column={column.id}
+                    data-label={typeof column.head === "string" ? column.head : undefined}
                     className={classNames(
                       column.align === "right" && classes["right"],
                       column.isWide === true && classes["wide"],

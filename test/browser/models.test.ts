@@ -155,7 +155,7 @@ describe("a model", () => {
     await changes.getByText("Max concurrency").waitFor();
     expect((await changes.getByRole("listitem").allInnerTexts()).toSorted()).toEqual([
       "Input cost (USD per 1M tokens) 0 → 0.15",
-      "Max concurrency – → 4",
+      "Max concurrency No limit → 4",
     ]);
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText(`Settings saved for ${model.model_name}`).waitFor();

@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { changesText } from "./changes.ts";
 
 it("shows the old and new value of each changed field", () => {
-  const changed = { weight: [100, 50], contact: ["", "ops@example.org"], allowed_models: [[], ["a", "b"]] };
+  const changed = { weight: [100, 50], contact: ["", "ops@example.org"], allowed_models: [null, ["a", "b"]] };
   expect(changesText({ changed }, "UTC")).toBe(
-    "Weight: 100 → 50; Contact: (empty) → ops@example.org; Allowed models: – → a, b",
+    "Weight: 100 → 50; Contact: (empty) → ops@example.org; Allowed models: All models → a, b",
   );
 });
 

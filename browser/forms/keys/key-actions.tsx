@@ -97,7 +97,7 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
         send={async () => await api.DELETE("/api/v1/keys/{id}", path)}
         touches={KEY_READS}
         ends="/api/v1/keys/{id}"
-        done={text("deleted", { name })}
+        done={commonText("deleted", { name })}
         failed={text("deleteFailed", { name })}
         onDeleted={onDeleted}
       >

@@ -6,6 +6,7 @@ import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { useList } from "../../data/use-list.ts";
+import { commonText } from "../../messages/common.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age, useNow } from "../../time/use-clock.tsx";
@@ -89,7 +90,7 @@ export function KeysList({
             onSearch({ disabled: target.value === "true" || target.value === "false" ? target.value : undefined })
           }
           choices={[
-            { value: "", label: text("stateAll") },
+            { value: "", label: commonText("all") },
             { value: "false", label: text("stateEnabled") },
             { value: "true", label: text("stateDisabled") },
           ]}
@@ -115,9 +116,7 @@ export function KeysList({
         onEnd={keys.onEnd}
         empty={
           isNarrowed ? (
-            <Empty title={text("noMatch")} action={<Button onClick={onClear}>{text("clear")}</Button>}>
-              {text("noMatchText")}
-            </Empty>
+            <Empty title={text("noMatch")} action={<Button onClick={onClear}>{text("clear")}</Button>} />
           ) : (
             <Empty title={text("empty")}>{text("emptyText")}</Empty>
           )

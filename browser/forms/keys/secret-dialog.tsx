@@ -35,7 +35,7 @@ const EXAMPLES = [
 const QUESTION = {
   title: text("uncopiedTitle"),
   text: text("uncopiedText"),
-  discard: text("uncopiedClose"),
+  discard: commonText("close"),
   keep: commonText("cancel"),
 };
 

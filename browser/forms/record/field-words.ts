@@ -40,8 +40,20 @@ export function choiceLabel(choice: string): string {
   return isText(id) ? text(id) : choice;
 }
 
-/** The value of a field in one line: times by the zone's clock, lists with commas, at most 300 characters. A missing value is a dash. */
+/** What a hint says of a value that stands for none: `No limit`. */
+function meaningOf(name: string, value: unknown): string | undefined {
+  const says = value === null ? / empty for ([^.,]+)/ : value === 0 ? /\b0 means ([^.,]+)/ : null;
+  const meaning = says?.exec(` ${fieldHint(name) ?? ""}`)?.[1];
+  return meaning && `${meaning[0]?.toUpperCase()}${meaning.slice(1)}`;
+}
+
+/**
+ * The value of a field in one line: times by the zone's clock, lists with commas, at most 300 characters. A missing value is a
+ * dash, unless the field's hint says what it means.
+ */
 export function valueText(name: string, value: unknown, zone: string): string {
+  const meaning = meaningOf(name, value);
+  if (meaning !== undefined) return meaning;
   if (value === null || value === undefined) return text("unknown");
   if (typeof value === "boolean") return text(value ? "yes" : "no");
   if (typeof value === "number" && perMillionOf(name) !== null) return perMillionText(value);

@@ -31,7 +31,7 @@ describe.each(Object.entries(FORMS))("the form of %s", (_name, specs) => {
 it("names every limit per minute, and says what 0 means", () => {
   const texts = RATE_FIELD_NAMES.map((name) => ({ label: fieldLabel(name), hint: fieldHint(name) }));
   expect(texts).toEqual([
-    { label: "Tokens per minute", hint: "0: no limit." },
-    { label: "Requests per minute", hint: "0: no limit." },
+    { label: "Tokens per minute", hint: "0 means no limit." },
+    { label: "Requests per minute", hint: "0 means no limit." },
   ]);
 });

@@ -43,7 +43,7 @@ export const alertChannelTexts = {
   urlPlain: "Stored in plain text: the gateway has no encryption key.",
   urlNew: "Never shown again.",
   urlStored: "A URL is stored and not shown. Type another one to replace it.",
-  intervalHint: "Empty: as in the alert settings.",
+  intervalHint: "Leave empty for the alert settings.",
   kindsAll: "Alerts: all",
   kindsSome: "Alerts: {count} chosen",
   kindsHint: "Choose alerts to send only these. Without a choice every alert is sent.",

@@ -31,7 +31,7 @@ export const modelsTexts = {
   createAnyway: "Create anyway",
   createMore: "Prices, API and description",
   createTitle: "Create a model",
-  upstreamHint: "The model's name at the upstream. Empty: the same name.",
+  upstreamHint: "The model's name at the upstream. Leave empty for the same name.",
   test: "Test the connection",
   testKey: "API key for this test",
   testKeyHint: 'The test cannot use the stored key. "Check now" on the Health tab does.',

@@ -14,8 +14,7 @@ export const playgroundTexts = {
   modelsFailed: "Could not load the models.",
   auto: "the gateway chooses",
   tenantFirst: "Choose a tenant to call as",
-  tenantFirstText:
-    "Requests count as the tenant's: its limits and budgets apply, and the audit log has your name. Or paste an API key.",
+  tenantFirstText: "Its limits and budgets apply. Or paste an API key.",
   toTenants: "Tenants",
   modelFirst: "Choose a model",
   modelFirstText: "Then send a message.",

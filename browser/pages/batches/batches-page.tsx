@@ -8,7 +8,6 @@ import { read } from "../../data/reads.ts";
 import { callAsTenant } from "../../data/relay.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
-import { slotHolders } from "../../explain/explain-waiting.ts";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
@@ -21,7 +20,7 @@ import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { formatCount, formatShare } from "../../ui/format.ts";
 import { Filters, PageHead, Stack } from "../../ui/layout.tsx";
-import { Empty, Notice } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { BatchBadge, BatchPanel } from "./batch-panel.tsx";
 import { BatchResults, causeOf } from "./batch-results.tsx";
 import { canCancel, doneShare } from "./batch-states.ts";
@@ -95,13 +94,6 @@ export function BatchesPage() {
           onChange={({ target }) => change({ status: BATCH_STATUSES.find((status) => status === target.value) })}
         />
       </Filters>
-      {live !== undefined && isWaiting && (
-        <Notice tone="warn">
-          <p>
-            {slotHolders(live)} <Link to="/fairshare">{pageText("fairshare")}</Link>
-          </p>
-        </Notice>
-      )}
       <ListTable
         state={batches}
         view={view}

@@ -86,9 +86,9 @@ export function canCall({ access, termEndMs, budget, keys, models, load }: CallF
     return keys?.length === 0
       ? no(text("noKey"), text("createKey"), "/keys")
       : no(text("noKeyAdmitted"), text("createKey"), "/keys");
-  if (modelsNow?.enabled === 0) return no(text("noModel"), text("askAdminModel"));
+  if (modelsNow?.enabled === 0) return no(text("noModel"), text("askAdmin"));
   if (modelsNow !== null && modelsNow.failing === modelsNow.enabled)
-    return no(text("noModelAnswers"), text("askAdminHealth"), "/portal/models");
+    return no(text("noModelAnswers"), text("askAdmin"), "/portal/models");
   if (load !== null && load.queued > 0) return soon(text("yesWaits"), explainLoad(load), "/portal/limits");
   if (budget === null || keysNow === null || modelsNow === null)
     return { tone: "neutral", sentence: text("notKnown"), advice: null, to: null };

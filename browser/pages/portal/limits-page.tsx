@@ -74,7 +74,6 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
         state={keys}
         view={view}
         title={text("limitsOfKeys")}
-        note={text("limitsOfKeysNote")}
         actions={view.choice}
         label={text("limitsOfKeys")}
         rowKey={({ id }) => id}

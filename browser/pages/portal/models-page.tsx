@@ -85,9 +85,7 @@ export function PortalModelsPage() {
               <Empty
                 title={text("noMatch")}
                 action={<Button onClick={() => change({ q: undefined })}>{commonText("clear")}</Button>}
-              >
-                {text("noMatchText")}
-              </Empty>
+              />
             )
           }
         />
