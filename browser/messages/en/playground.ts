@@ -9,7 +9,6 @@ export const playgroundTexts = {
   beside: "Second model",
   besideNone: "None",
   chooseModel: "Choose a model",
-  choose: "Choose",
   clear: "Clear",
   nothingFound: "No chat model has this name",
   searching: "Loading models",
