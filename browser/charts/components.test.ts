@@ -147,8 +147,10 @@ describe("WeekGrid", () => {
   });
 
   it("says that no windows mean always", () => {
-    const markup = drawn(WeekGrid, { windows: [], zone: "UTC", nowMs: NOW });
-    expect(markup).toContain("Open now.");
+    const shown = { windows: [], zone: "UTC", nowMs: NOW };
+    const markup = drawn(WeekGrid, shown);
     expect(markup).toContain("Always open: no windows are set.");
+    expect(markup).not.toContain("<table");
+    expect(drawn(WeekGrid, { ...shown, onChange: () => undefined })).toContain("<table");
   });
 });

@@ -39,6 +39,7 @@ export function WeekGrid({ windows, zone, nowMs, onChange = null }: WeekGridProp
         windows,
       ),
     );
+  if (onChange === null && windows.length === 0) return <p className={classes["hint"]}>{text("weekAlways")}</p>;
   const spells = openSpells(windows);
   return (
     <div className={classes["week"]}>

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { type NavigateOptions, useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
 import { read } from "../data/reads.ts";
 import type { SessionUser } from "../data/session.ts";
@@ -109,9 +109,9 @@ function useTargets(
       { enabled: searches || isOfModel },
     ),
   );
-  const going = (to: () => Promise<void>) => () => {
+  const going = (address: NavigateOptions) => () => {
     close();
-    void to();
+    void navigate(address);
   };
   const pages = navigationOf(user)
     .flat()
@@ -120,7 +120,7 @@ function useTargets(
         value: entry.to,
         label: pageName(entry.text),
         note: text("navigation"),
-        go: going(async () => await navigate({ to: entry.to })),
+        go: going({ to: entry.to }),
       }),
     )
     .filter(({ label }) => label.toLowerCase().includes(typed.toLowerCase()));
@@ -129,8 +129,7 @@ function useTargets(
       value: id,
       label,
       note: actionText("note"),
-      go:
-        tab !== undefined ? () => askForModel(tab) : going(async () => await navigate({ to, search: search as never })),
+      go: tab !== undefined ? () => askForModel(tab) : going({ to, search } as NavigateOptions),
     }),
   );
   const found = searches
@@ -139,7 +138,7 @@ function useTargets(
           value: id,
           label: name,
           note: pageName("tenants"),
-          go: going(async () => await navigate({ to: "/tenants/$tenantId", params: { tenantId: id } })),
+          go: going({ to: "/tenants/$tenantId", params: { tenantId: id } }),
         }),
       )
     : [];
@@ -150,14 +149,11 @@ function useTargets(
             value: id,
             label: model_name,
             note: pageName("models"),
-            go: going(
-              async () =>
-                await navigate({
-                  to: "/models/$modelId",
-                  params: { modelId: id },
-                  search: isOfModel ? { tab: modelTab } : {},
-                }),
-            ),
+            go: going({
+              to: "/models/$modelId",
+              params: { modelId: id },
+              search: isOfModel ? { tab: modelTab } : {},
+            }),
           }),
         )
       : [];
@@ -167,7 +163,7 @@ function useTargets(
           value: "request",
           label: typed,
           note: pageName("logs"),
-          go: going(async () => await navigate({ to: "/logs", search: { open: typed } })),
+          go: going({ to: "/logs", search: { open: typed } }),
         },
       ]
     : [];

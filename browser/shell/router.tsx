@@ -55,7 +55,6 @@ const pagePart: typeof lazyRouteComponent = (load, name) =>
   }, name);
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
-  notFoundComponent: NotFound,
   errorComponent: Crashed,
 });
 
@@ -68,6 +67,9 @@ const signIn = createRoute({
 
 /** Pages of people who have signed in. */
 const signedIn = createRoute({ getParentRoute: () => root, id: "signed-in", component: SignedIn });
+
+/** Addresses that lead nowhere keep navigation and search. */
+const nowhere = createRoute({ getParentRoute: () => signedIn, path: "$", component: NotFound });
 
 /** Pages that only admins see. */
 const forAdmins = createRoute({ getParentRoute: () => signedIn, id: "admin", component: AdminOnly });
@@ -305,6 +307,7 @@ const routeTree = root.addChildren([
     reports,
     statement,
     playground,
+    nowhere,
   ]),
 ]);
 

@@ -160,7 +160,7 @@ describe("an invitation", () => {
 
   it.each([
     ["a text that is no email", { email: "bob" }, "email", "must be an email address"],
-    ["no tenant for a viewer", { tenant_ids: [] }, "tenant_ids", "must name a tenant for the role viewer"],
+    ["no tenant for a viewer", { tenant_ids: [] }, "tenant_ids", "choose a tenant for a viewer"],
     [
       "a tenant for an auditor",
       { role: "auditor" },

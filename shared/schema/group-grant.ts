@@ -32,6 +32,6 @@ export const createGroupGrantSchema = z
   })
   .refine(({ role, tenant_id }) => isWide(role) === (tenant_id === null), {
     path: ["tenant_id"],
-    error: "must name a tenant for the roles user and viewer, and be null for admin and auditor",
+    error: "choose a tenant for a user or viewer, and none for an admin or auditor",
   })
   .meta({ id: "CreateGroupGrant" });

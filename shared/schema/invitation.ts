@@ -29,7 +29,7 @@ function judgeTenants(
 ) {
   const refuse = (message: string): void => context.addIssue({ code: "custom", path: ["tenant_ids"], message });
   if (isWide(role) && tenant_ids.length > 0) refuse(`must be empty: the role ${role} is for every tenant`);
-  if (!isWide(role) && tenant_ids.length === 0) refuse(`must name a tenant for the role ${role}`);
+  if (!isWide(role) && tenant_ids.length === 0) refuse(`choose a tenant for a ${role}`);
   if (new Set(tenant_ids).size !== tenant_ids.length) refuse("names a tenant twice");
 }
 

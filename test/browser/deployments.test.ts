@@ -140,7 +140,7 @@ it("a recipe becomes replicas, which are scaled, restarted, lost and cleared", a
   await page.getByRole("button", { name: "Delete deployment" }).click();
   await confirm.getByRole("button", { name: "Delete deployment" }).click();
   await page.getByText(`Deleted the deployment of ${name}`).waitFor();
-  await page.getByText("The spec was removed while this page was open.").waitFor();
+  await page.getByText("The deployment was deleted while this page was open.").waitFor();
   await fixture.gateway.must("DELETE", `/models/${model.id}`);
 });
 

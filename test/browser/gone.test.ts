@@ -184,7 +184,7 @@ describe.each<Deleted>([
       return { path: `/deployments/${id}?tab=spec`, api: `/models/${id}/managed` };
     },
     shows: field("Partition"),
-    words: "The spec was removed while this page was open.",
+    words: "The deployment was deleted while this page was open.",
     kept: "Partition",
   },
 ])("$name that is deleted under an open page", ({ make, shows, words, kept }) => {

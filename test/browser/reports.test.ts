@@ -47,7 +47,7 @@ it("has the sums of its rows, its file and the API in the tenant's zone, the bro
   ] as const) {
     const today = dayIn(zone, Date.now());
     await page.goto(`/reports?tenant_id=${tenant.id}&by=model&period=7d&zone=${choice}`);
-    await page.getByText(`(${zone}`).waitFor();
+    await page.getByText(new RegExp(`\\d{4} \\(${zone}`)).waitFor();
     const table = page.getByRole("table", { name: "By model" });
     await table.locator("tfoot").waitFor();
     const foot = await footOf(page, "By model");

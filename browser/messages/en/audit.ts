@@ -22,7 +22,6 @@ export const auditTexts = {
   close: "Close",
   gone: "This change is not in the list",
   goneText: "Try another period or other filters.",
-  unknown: "–",
   onlyThis: "All changes to this object",
   kind_tenant: "Tenant",
   kind_api_key: "Key",

@@ -32,14 +32,13 @@ export const deploymentTexts = {
   provisioner_unset: "The job scheduler is not set up. Deployments can be saved, but no job starts.",
   provisioner_off: "The job scheduler is off: no job is started or stopped. Running replicas keep serving.",
   provisioner_silent:
-    "The provisioner last reported {age}, so no job is started or stopped. Check that the control service, or the separate provisioner, is running.",
-  provisioner_silentNever:
-    "No provisioner has reported yet, so no job is started or stopped. Check that the control service, or the separate provisioner, is running.",
+    "No job is started or stopped: the provisioner last reported {age}. Check that the control service, or the separate provisioner, is running.",
   provisioner_held:
     "The provisioner is on hold: its last run could not read everything, so it changed nothing. It retries. Reason: {reason}",
   provisioner_idle:
     "The provisioner is idle: the job scheduler settings were incomplete at its last run, or another process is active.",
   provisioner_begins: "The provisioner is starting its first run.",
+  never: "never",
   toSettings: "Job scheduler settings",
   tab_replicas: "Replicas",
   tab_spec: "Spec",
@@ -59,7 +58,7 @@ export const deploymentTexts = {
   scaleTitle: "How many replicas of {name}?",
   scaleMore: "{count, plural, one {One more job is submitted} other {# more jobs are submitted}} within seconds.",
   scaleLess:
-    "{count, plural, one {One replica stops} other {# replicas stop}}, those that do not serve yet first. A replica that serves gets no new requests; its job is cancelled after a minute by default (GATEWAY_PROVISIONER_DRAIN_SECS).",
+    "{count, plural, one {One replica stops} other {# replicas stop}}, those that do not serve yet first. One that serves gets a minute by default to finish its requests (GATEWAY_PROVISIONER_DRAIN_SECS).",
   scaleNone: "Then nothing serves the model, unless it has other endpoints.",
   scaled: "{name}: {from} → {to, plural, one {# replica} other {# replicas}}",
   enable: "Turn on",
@@ -71,8 +70,7 @@ export const deploymentTexts = {
   restartAll: "Restart all",
   restartTitle: "Restart the replica of job {job}?",
   restartAllTitle: "Restart all replicas of {name}?",
-  restartText:
-    "Its job is stopped and replaced. If the replica serves, it gets no new requests, and its job is cancelled once running requests had time to finish.",
+  restartText: "Its job is replaced. A replica that serves gets time to finish its requests.",
   restartAllText:
     "{count, plural, one {The only replica stops} other {All # replicas stop at the same time}}. Until the new ones are healthy, requests for the model fail, or go to its other endpoints. To keep serving, restart one replica at a time.",
   restarted: "Restarting {count, plural, one {# replica} other {# replicas}} of {name}",
@@ -88,7 +86,7 @@ export const deploymentTexts = {
   remove: "Delete deployment",
   removeTitle: "Delete the deployment of {name}?",
   removeText:
-    "All its replicas stop: pending jobs are cancelled within seconds; replicas that serve get no new requests and are cancelled after they drain. The model stays, with its other endpoints.",
+    "All its replicas stop: pending jobs within seconds, replicas that serve after they drain. The model stays, with its other endpoints.",
   removed: "Deleted the deployment of {name}",
   putBack: "Restored the deployment of {name}",
   replicas: "Replicas",
@@ -108,11 +106,10 @@ export const deploymentTexts = {
   misses: "Failed probes",
   message: "Message",
   noReplicas: "No replicas",
-  noReplicasText: "If no job starts within seconds, check the job scheduler settings.",
+  noReplicasText: "Once the job scheduler is set up, a job for each replica is submitted within seconds.",
   noReplicasOff: "The target is 0, or the spec is off. Scale it up, or turn it on.",
   replicasFailed: "Could not load the replicas.",
   notSubmitted: "not submitted yet",
-  window: "Ports from {port}",
   address: "Address",
   health: "Endpoint health",
   replicaGone: "This replica is no longer in the list. Its history is below.",
@@ -127,7 +124,7 @@ export const deploymentTexts = {
   group_script_body: "Your own script",
   preview: "Job script",
   previewNote:
-    "The gateway adds the part that takes a free port of the replica's range and exports it as GATEWAY_SERVING_PORT. The first range is {first} to {last} by default (GATEWAY_PORT_SPAN); each further replica gets the next.",
+    "The gateway adds lines that export a free port of the replica's range as GATEWAY_SERVING_PORT. The first range is {first} to {last} by default (GATEWAY_PORT_SPAN); each further replica gets the next.",
   previewNoPort: "The script does not use {name}. Unless the server finds a port of the range itself, probes fail.",
   previewOwn:
     "This is not a shell script, so the gateway adds nothing. It must read GATEWAY_PORT_BASE and GATEWAY_PORT_SPAN.",

@@ -41,7 +41,6 @@ export const fairshareTexts = {
   letsGo: "What would unblock it",
   tenantPage: "Tenant",
   requestsOf: "Requests for this model",
-  facts: "Details",
   factQueued: "Waiting requests",
   factLongest: "Longest wait",
   factTenant: "Slots used by the tenant",

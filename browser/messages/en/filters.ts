@@ -12,5 +12,4 @@ export const filterTexts = {
   tenant: "Tenant",
   key: "Key",
   model: "Model",
-  csv: "CSV",
 } as const;

@@ -8,7 +8,6 @@ export const playgroundTexts = {
   beside: "Second model",
   besideNone: "None",
   chooseModel: "Choose a model",
-  choose: "Choose",
   nothingFound: "No chat model has this name",
   searching: "Loading models",
   modelsFailed: "Could not load the models.",

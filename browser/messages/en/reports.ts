@@ -77,8 +77,6 @@ export const reportsTexts = {
   chooseTenantText: "Choose the tenant above.",
   gone: "No such tenant",
   goneText: "It was deleted, or the address is wrong. Costs still shows its usage.",
-  back: "Costs",
   energyNone: "Energy and carbon were not measured in this month.",
   rounding: "Amounts are sums of the cost of each request, in USD, at full precision.",
-  unknown: "–",
 } as const;

@@ -62,7 +62,6 @@ export const shellTexts = {
   password: "Password",
   signIn: "Sign in",
   signInWith: "Sign in with {provider}",
-  or: "or",
   loading: "Loading",
   retry: "Try again",
   unavailable: "The console's server did not respond.",

@@ -70,6 +70,4 @@ export const tenantTexts = {
   trialNothing: "No matches.",
   trialHarm: "The scanner Harm was skipped: only real requests call the guard model.",
   trialRedacted: "Redacted text",
-  model: "Model",
-  unknown: "–",
 } as const;

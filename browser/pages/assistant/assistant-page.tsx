@@ -14,7 +14,7 @@ import { PageHead, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Failure, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import classes from "./assistant-page.module.css";
-import { ChooseModel } from "./choose-model.tsx";
+import { ChooseModel, TRIES } from "./choose-model.tsx";
 import { type Entry, lastQuestion } from "./conversation.ts";
 import { fencedParts } from "./fenced-parts.ts";
 import { ProposalCard } from "./proposal-card.tsx";
@@ -26,7 +26,6 @@ const benchmarkText = texts("benchmark", benchmarkTexts);
 const BenchmarkTab = lazy(async () => ({ default: (await import("./benchmark-tab.tsx")).BenchmarkTab }));
 const route = getRouteApi("/signed-in/admin/assistant");
 const QUESTION_MAX_CHARACTERS = 8000;
-const TRIES = [text("try1"), text("try2"), text("try3")];
 
 /** The assistant: a conversation with it, and benchmarks. */
 export function AssistantPage() {

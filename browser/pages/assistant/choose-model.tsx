@@ -12,10 +12,14 @@ import { assistantTexts } from "../../messages/en/assistant.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
+import { formatText } from "../../ui/format.ts";
 import { Panel, Row } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
 
 const text = texts("assistant", assistantTexts);
+
+/** Questions to start with. */
+export const TRIES = [text("try1"), text("try2"), text("try3")];
 
 /** Why the assistant cannot be asked, and how to change that: a model is chosen here, the rest is in the settings. */
 export function ChooseModel({ state }: { readonly state: AssistantState }) {
@@ -28,6 +32,12 @@ export function ChooseModel({ state }: { readonly state: AssistantState }) {
     <Panel title={<bdi>{title}</bdi>}>
       {!isOff && (
         <>
+          <p>{text("emptyText")}</p>
+          <ul>
+            {TRIES.map((question) => (
+              <li key={question}>{question}</li>
+            ))}
+          </ul>
           <p>{text("how")}</p>
           <Models from={state.brain_model} />
         </>
@@ -44,13 +54,15 @@ function Models({ from }: { readonly from: string | null }) {
   const { change, isBusy, error } = useUndoableWrite<string | null>({
     send: async (brain_model) => await api.PUT("/api/v1/settings/assistant", { body: { brain_model } }),
     touches: ["/api/v1/settings/assistant"],
-    describe: (_, model) => text("used", { model: model ?? text("unknown") }),
+    describe: (_, model) => text("used", { model: formatText(model) }),
   });
   return (
     <Loaded state={models} texts={STATE_TEXTS}>
       {(all) => {
-        const names = all.filter((one) => one.model_type === "chat" && one.enabled).map((one) => one.model_name);
-        const model = chosen || names[0];
+        const chat = all
+          .filter((one) => one.model_type === "chat" && one.enabled)
+          .toSorted((a, b) => Number(b.supports_function_calling) - Number(a.supports_function_calling));
+        const model = chosen || chat[0]?.model_name;
         if (model === undefined) return <Notice>{text("noModels")}</Notice>;
         return (
           <>
@@ -59,7 +71,10 @@ function Models({ from }: { readonly from: string | null }) {
                 label={text("model")}
                 value={model}
                 onChange={(event) => setChosen(event.target.value)}
-                choices={names.map((name) => ({ value: name, label: name }))}
+                choices={chat.map(({ model_name: value, supports_function_calling }) => ({
+                  value,
+                  label: supports_function_calling ? value : text("noTools", { model: value }),
+                }))}
               />
               <Button tone="primary" isBusy={isBusy} onClick={() => change(from, model, () => void state.refetch())}>
                 {text("use")}

@@ -9,6 +9,7 @@ import { formatTimeOfDay, instantOf } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Code } from "../../ui/copy.tsx";
+import { formatText } from "../../ui/format.ts";
 import { Row } from "../../ui/layout.tsx";
 import { Failure, Notice } from "../../ui/states.tsx";
 import classes from "./assistant-page.module.css";
@@ -57,7 +58,7 @@ export function ProposalCard({
                     {follows && <span className={classes["muted"]}> {text("follows")}</span>}
                   </td>
                   <td>
-                    {from ?? text("unknown")}
+                    {formatText(from)}
                     {from_name !== null && <strong> {from_name}</strong>}
                   </td>
                   <td>
@@ -123,8 +124,8 @@ function Outdated({ shown, now }: { readonly shown: AssistantProposal; readonly 
         <ul className={classes["differences"]}>
           {all.map(({ what, was, now: is }) => (
             <li key={what.is === "field" ? what.field : what.is}>
-              {what.is === "field" ? <code>{what.field}</code> : text(what.is)} <code>{was ?? text("unknown")}</code> →{" "}
-              <code>{is ?? text("unknown")}</code>
+              {what.is === "field" ? <code>{what.field}</code> : text(what.is)} <code>{formatText(was)}</code> →{" "}
+              <code>{formatText(is)}</code>
             </li>
           ))}
         </ul>

@@ -7,6 +7,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
+import { formatText } from "../../ui/format.ts";
 import { Facts, Row } from "../../ui/layout.tsx";
 
 const text = texts("audit", auditTexts);
@@ -32,7 +33,7 @@ export function AuditDetail({ entry, names, onFilter }: AuditDetailProps) {
         facts={[
           [text("when"), formatInstant(zone, instantOf(ts), "ms")],
           [text("who"), <bdi key="who">{actor}</bdi>],
-          [text("from"), address === "" ? text("unknown") : address],
+          [text("from"), formatText(address)],
           [text("what"), actionText(action)],
           [text("object"), <ObjectLink key="object" entry={entry} names={names} />],
           [text("objectId"), <code key="id">{entity_id}</code>],

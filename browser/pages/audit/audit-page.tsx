@@ -1,4 +1,4 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { AUDIT_ENTITIES } from "../../../shared/schema/audit-entities.ts";
 import { changedSearch } from "../../data/search-params.ts";
@@ -23,6 +23,7 @@ import { useZone, ZoneProvider } from "../../time/zone-context.tsx";
 import { Beside } from "../../ui/beside.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
+import { formatText } from "../../ui/format.ts";
 import { Filters, PageHead, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { AuditDetail } from "./audit-detail.tsx";
@@ -186,8 +187,16 @@ function columnsOf(zone: string, names: ObjectNames): readonly ListColumn<AuditE
         </bdi>
       ),
     },
-    { id: "from", head: text("from"), cell: ({ address }) => (address === "" ? text("unknown") : address) },
-    { id: "what", head: text("what"), cell: ({ action }) => actionText(action) },
+    { id: "from", head: text("from"), cell: ({ address }) => formatText(address) },
+    {
+      id: "what",
+      head: text("what"),
+      cell: ({ id, action }) => (
+        <Link from="/audit" search={(before) => changedSearch(before, { open: String(id) })}>
+          {actionText(action)}
+        </Link>
+      ),
+    },
     { id: "object", head: text("object"), cell: (entry) => <ObjectLink entry={entry} names={names} /> },
     {
       id: "changes",

@@ -16,7 +16,7 @@ export const auditSearch = searchParams({
   entity_type: choiceParam(AUDIT_ENTITIES),
   entity_id: textParam(NAME_MAX),
   /** The id of the entry that is open beside the list. */
-  open: textParam(20),
+  open: textParam(40),
 });
 
 /** What the address of the page says. */

@@ -21,9 +21,7 @@ export function ProvisionerNotice() {
   const { provisioner_last_seen_secs: secs, last_error } = data;
   const words =
     state === "silent"
-      ? secs === null
-        ? text("provisioner_silentNever")
-        : text("provisioner_silent", { age: formatAge(0, -secs * 1000) })
+      ? text("provisioner_silent", { age: secs === null ? text("never") : formatAge(0, -secs * 1000) })
       : text(`provisioner_${state}`, { reason: formatText(last_error) });
   return (
     <Notice tone={state === "held" || state === "silent" ? "bad" : state === "begins" ? "neutral" : "warn"}>

@@ -71,9 +71,12 @@ const COLUMNS: readonly ListColumn<Recipe>[] = [
   {
     id: "name",
     head: text("recipeName"),
-    isWide: true,
     sortBy: ({ name }) => name,
-    cell: ({ name }) => <bdi title={name}>{name}</bdi>,
+    cell: ({ id, name }) => (
+      <Link from="/deployments" search={(before) => changedSearch(before, { recipe: id })}>
+        <bdi>{name}</bdi>
+      </Link>
+    ),
   },
   {
     id: "description",

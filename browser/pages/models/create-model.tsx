@@ -31,7 +31,7 @@ const SPECS = fieldSpecs(
     "description",
   ],
   MODEL_FIELDS,
-).map((spec) => (spec.name === "upstream_model" ? { ...spec, isNullable: true } : spec));
+).map((spec) => (spec.name === "upstream_model" || spec.kind === "number" ? { ...spec, isNullable: true } : spec));
 const SCHEMA = z.preprocess(withoutNulls, createModelSchema) as z.ZodType<CreateModelBody>;
 
 /** A new model. Its connection is tested before it is made; what was found wrong is shown first, and hinders nobody. */
@@ -53,8 +53,6 @@ export function CreateModel({
           model_type: "chat",
           api_dialect: "openai",
           auth_scheme: "bearer",
-          input_cost_per_token: 0,
-          output_cost_per_token: 0,
         }}
         zone="UTC"
         headings={{ input_cost_per_token: text("createMore") }}

@@ -8,7 +8,7 @@ import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { usableZone } from "../../time/zones.ts";
-import { formatShare } from "../../ui/format.ts";
+import { formatShare, formatText } from "../../ui/format.ts";
 import { Panel } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -51,7 +51,7 @@ export function BudgetsPanel() {
     {
       id: "toLast",
       head: text("budgetToLast"),
-      cell: (budget) => runOutWords(budget, usableZone(budget.timezone), nowMs).toLast || text("unknown"),
+      cell: (budget) => formatText(runOutWords(budget, usableZone(budget.timezone), nowMs).toLast),
     },
   ];
   return (

@@ -9,7 +9,7 @@ import type { ReportFigures } from "../../forms/usage/report-figures.ts";
 import { type GroupOfRow, rowName } from "../../forms/usage/row-name.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatCount, formatEnergy, formatMass, formatShare, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatEnergy, formatMass, formatShare, formatText, formatUsd } from "../../ui/format.ts";
 import { Usd } from "../../ui/usd.tsx";
 import { changeFrom, type ReportLine, unlessUnpriced } from "./report-lines.ts";
 import type { ReportGroup } from "./reports-search.ts";
@@ -93,7 +93,7 @@ export function reportColumns(options: ColumnsOptions): readonly LineColumn[] {
     id: "tenant",
     head: text("tenant"),
     sortBy: ({ row }) => row.tenant_name || null,
-    cell: ({ row }) => <bdi>{row.tenant_name === "" ? text("unknown") : row.tenant_name}</bdi>,
+    cell: ({ row }) => <bdi>{formatText(row.tenant_name)}</bdi>,
   };
   const first: LineColumn = {
     id: "name",

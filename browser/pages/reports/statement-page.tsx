@@ -16,6 +16,7 @@ import { KeptFrom } from "../../forms/usage/kept-from.tsx";
 import { reportFigures, reportTotals } from "../../forms/usage/report-figures.ts";
 import { rowName } from "../../forms/usage/row-name.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
+import { pageTexts } from "../../messages/en/pages.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant } from "../../time/instants.ts";
@@ -23,7 +24,7 @@ import { formatDays, monthBefore, periodBounds } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
-import { formatCount, formatEnergy, formatMass } from "../../ui/format.ts";
+import { formatCount, formatEnergy, formatMass, formatText } from "../../ui/format.ts";
 import { Facts, Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -37,6 +38,7 @@ import { isMonth } from "./statement-search.ts";
 import { Unpriced } from "./unpriced.tsx";
 
 const text = texts("reports", reportsTexts);
+const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/reports/statement");
 const MINUTE_MS = 60_000;
 
@@ -61,7 +63,7 @@ export function StatementPage() {
         actions={
           <>
             <Link to="/reports" search={tenantId === undefined ? {} : { tenant_id: tenantId }}>
-              {text("back")}
+              {pageText(role === "admin" ? "reports" : "portalUsage")}
             </Link>
             {shown !== undefined && (
               <Button tone="primary" icon={<Printer size={14} aria-hidden />} onClick={() => print()}>
@@ -93,7 +95,7 @@ export function StatementPage() {
       {tenantId === undefined ? (
         <Empty title={text("chooseTenant")}>{text("chooseTenantText")}</Empty>
       ) : isGone ? (
-        <Empty title={text("gone")} action={<Link to="/reports">{text("back")}</Link>}>
+        <Empty title={text("gone")} action={<Link to="/reports">{pageText("reports")}</Link>}>
           {text("goneText")}
         </Empty>
       ) : (
@@ -122,7 +124,7 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
     read(DAILY_PATH, { params: { query: { ...query, group_by: "model" } } }, { keepsOld: false }),
   );
   const byKey = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "key" } } }, { keepsOld: false }));
-  const organization = tenant.organization === "" ? text("unknown") : tenant.organization;
+  const organization = formatText(tenant.organization);
   return (
     <>
       <div className={classes["parties"]}>

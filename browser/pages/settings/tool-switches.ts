@@ -16,13 +16,7 @@ const RESOURCE = /^\/api\/v1\/([^/]+)/;
 
 /** The page of what has none of its own, by the first part of the path. */
 const PAGES: Readonly<Record<string, string>> = {
-  about: "settings",
-  "alert-channels": "alerts",
-  budgets: "costs",
-  capacity: "fairshare",
   "group-grants": "users",
-  guardrails: "tenants",
-  health: "overview",
   invitations: "users",
   jobsched: "settings",
   managed: "deployments",
@@ -30,8 +24,6 @@ const PAGES: Readonly<Record<string, string>> = {
   resync: "settings",
   rotation: "settings",
   stats: "overview",
-  usage: "costs",
-  version: "settings",
 };
 
 /** The tools by page, in the order of their first ones; last those that are kept as off and that nobody knows. */
@@ -39,7 +31,7 @@ export function toolGroups(tools: readonly Tool[], switches: Switches): readonly
   const groups = new Map<string, Tool[]>();
   for (const tool of tools) {
     const first = RESOURCE.exec(tool.path)?.[1] ?? tool.path;
-    const resource = Object.hasOwn(PAGES, first) ? (PAGES[first] ?? first) : first;
+    const resource = PAGES[first] ?? first;
     const group = groups.get(resource);
     if (group === undefined) groups.set(resource, [tool]);
     else group.push(tool);

@@ -17,6 +17,9 @@ const text = texts("tenants", tenantsTexts);
 const SPECS = fieldSpecs(
   [
     ...updateTenantSchema.keyof().options,
+    "budget_tokens",
+    "budget_cost_usd",
+    "budget_period",
     "weight",
     ...RATE_FIELD_NAMES,
     "max_in_flight",
@@ -45,8 +48,8 @@ export function CreateTenant({
         schema={createTenantSchema}
         initial={{ ...initial, fairshare_group: "default" }}
         zone="UTC"
-        headings={{ weight: text("createMore") }}
-        foldFrom="weight"
+        headings={{ budget_tokens: text("createMore") }}
+        foldFrom="budget_tokens"
         submitLabel={text("create")}
         offered={{ timezone: ["UTC", ...zones], fairshare_group: groups.data?.map(({ name }) => name) ?? [] }}
         onSubmit={async (body, idempotencyKey) => {

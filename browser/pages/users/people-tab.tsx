@@ -14,6 +14,7 @@ import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
+import { formatText } from "../../ui/format.ts";
 import { Row, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { type ListedUser, shownRole, UserBadge } from "./user-words.tsx";
@@ -93,7 +94,7 @@ function TenantsOf({ user }: { readonly user: ListedUser }) {
   const { tenant_id, tenant_name } = user;
   const more = user.more_tenants.length + user.group_tenants.length;
   if (isWide(shownRole(user))) return text("allTenants");
-  if (tenant_id === null) return more === 0 ? text("unknown") : text("tenantsCount", { count: more });
+  if (tenant_id === null) return more === 0 ? formatText(null) : text("tenantsCount", { count: more });
   return (
     <>
       <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }}>
@@ -128,7 +129,7 @@ function useColumns(
         head: text("name"),
         isWide: true,
         sortBy: ({ name }) => (name === "" ? null : name),
-        cell: ({ name }) => <bdi title={name}>{name === "" ? text("unknown") : name}</bdi>,
+        cell: ({ name }) => <bdi title={name}>{formatText(name)}</bdi>,
       },
       {
         id: "provider",

@@ -16,6 +16,7 @@ import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { formatText } from "../../ui/format.ts";
 import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { ApproveForm } from "./approve-form.tsx";
@@ -42,7 +43,7 @@ export function UserPanel({ userId, onClose }: { readonly userId: string; readon
       isOpen
       onClose={onClose}
       place="side"
-      title={<bdi>{shown?.email ?? text("unknown")}</bdi>}
+      title={<bdi>{formatText(shown?.email)}</bdi>}
       closeLabel={text("close")}
     >
       {isGone ? (
@@ -73,11 +74,11 @@ function UserDetails({ user, onClose }: { readonly user: User; readonly onClose:
       <Facts
         facts={[
           [text("email"), <bdi key="email">{email}</bdi>],
-          [text("name"), <bdi key="name">{name === "" ? text("unknown") : name}</bdi>],
+          [text("name"), <bdi key="name">{formatText(name)}</bdi>],
           [text("provider"), <bdi key="provider">{provider}</bdi>],
           [text("status"), <UserBadge key="status" status={status} />],
           [text("role"), choiceLabel(shownRole(user))],
-          [text("tenant"), <bdi key="tenant">{tenantName ?? text("unknown")}</bdi>],
+          [text("tenant"), <bdi key="tenant">{formatText(tenantName)}</bdi>],
           ...(user.group_role === null && user.group_tenants.length === 0
             ? []
             : [[text("fromGroups"), <FromGroups key="groups" user={user} />] as const]),
