@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Records } from "../data/api.ts";
 import { type ReadPath, read } from "../data/reads.ts";
-import { commonText } from "../messages/common.ts";
 import { tenantsTexts } from "../messages/en/tenants.ts";
 import { texts } from "../messages/texts.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
@@ -80,7 +79,6 @@ export function StatusButtons({ tenant, isShort = false }: StatusButtonsProps) {
           }}
           title={text("ask", { action: text(ACTIONS[asked]), name })}
           confirmLabel={text(ACTIONS[asked])}
-          cancelLabel={commonText("cancel")}
         >
           <EndingRequests tenantId={tenant.id} />
         </Confirm>

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { commonText } from "../messages/common.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
 import { Empty } from "../ui/states.tsx";
@@ -9,7 +10,7 @@ const text = texts("shell", shellTexts);
 export function NotFound() {
   return (
     <Empty title={text("notFoundTitle")} action={<Link to="/">{text("backToStart")}</Link>}>
-      {text("notFoundText")}
+      {commonText("gone")}
     </Empty>
   );
 }

@@ -9,7 +9,7 @@ const text = texts("sessions", sessionsTexts);
 /** Where the person has signed in, and a way to end each session. */
 export function OwnSessions({ user, onClose }: { readonly user: SessionUser; readonly onClose: () => void }) {
   return (
-    <Dialog isOpen onClose={onClose} title={text("title")} closeLabel={text("close")}>
+    <Dialog isOpen onClose={onClose} title={text("title")}>
       <SessionList userId={user.id} ownId={user.session_id} />
     </Dialog>
   );

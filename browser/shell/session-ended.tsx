@@ -16,7 +16,7 @@ export function SessionEnded({ session }: { readonly session: Session }) {
   useQuery({ ...sessionQuery, refetchInterval: AGAIN_EVERY_MS, refetchOnWindowFocus: "always" });
   const leave = (): void => location.assign("/sign-in");
   return (
-    <Dialog isOpen onClose={leave} title={text("sessionEndedTitle")} closeLabel={text("close")}>
+    <Dialog isOpen onClose={leave} title={text("sessionEndedTitle")}>
       <p>{text("sessionEndedText")}</p>
       <SignInForm
         providers={session.providers}

@@ -21,7 +21,7 @@ export function ShortcutList({ onClose }: { readonly onClose: () => void }) {
     ["?", "shortcutHelp"],
   ] as const;
   return (
-    <Dialog isOpen onClose={onClose} title={text("shortcuts")} closeLabel={text("close")}>
+    <Dialog isOpen onClose={onClose} title={text("shortcuts")}>
       <Stack>
         <Facts facts={keys.map(([key, id]) => [<kbd key={key}>{key}</kbd>, text(id)])} />
         <CheckField

@@ -1,4 +1,5 @@
 /** Draws the console, with what every page shares: reads, routes and toasts. */
+
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, StrictMode, Suspense } from "react";
@@ -53,7 +54,7 @@ export function startConsole(): void {
       <QueryClientProvider client={queries}>
         <RouterProvider router={router} />
         <Suspense fallback={null}>
-          <Toasts label={text("notifications")} closeLabel={text("close")} />
+          <Toasts label={text("notifications")} />
         </Suspense>
       </QueryClientProvider>
     </StrictMode>,

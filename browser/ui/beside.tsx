@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
+import { commonText } from "../messages/common.ts";
 import classes from "./beside.module.css";
 import { IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
@@ -10,14 +11,13 @@ interface BesideProps {
   readonly detail: { readonly title: ReactNode; readonly content: ReactNode } | null;
   /** What the open part is called, read out. */
   readonly label: string;
-  readonly closeLabel: string;
   readonly onClose: () => void;
   /** The list, which stays in use while something is open. */
   readonly children: ReactNode;
 }
 
 /** A list and what is open of it beside it; on narrow screens over it. Esc closes. */
-export function Beside({ detail, label, closeLabel, onClose, children }: BesideProps) {
+export function Beside({ detail, label, onClose, children }: BesideProps) {
   useShortcut("Escape", onClose, detail !== null);
   return (
     <div className={classNames(classes["beside"], detail !== null && classes["open"])}>
@@ -26,7 +26,7 @@ export function Beside({ detail, label, closeLabel, onClose, children }: BesideP
         <aside className={classes["detail"]} aria-label={label}>
           <header className={classes["head"]}>
             <h2>{detail.title}</h2>
-            <IconButton label={closeLabel} onClick={onClose}>
+            <IconButton label={commonText("close")} onClick={onClose}>
               <X size={16} aria-hidden />
             </IconButton>
           </header>

@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import { type ReactNode, useContext, useId, useState } from "react";
+import { commonText } from "../messages/common.ts";
 import { Button, IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import classes from "./dialog.module.css";
@@ -10,7 +11,6 @@ export interface DialogWindowProps {
   readonly onClose: () => void;
   readonly title: ReactNode;
   /** What the cross is called. */
-  readonly closeLabel: string;
   readonly children: ReactNode;
   /** Buttons, the one that continues at the right. */
   readonly footer?: ReactNode;
@@ -24,7 +24,6 @@ export interface DialogWindowProps {
 export function DialogWindow({
   onClose,
   title,
-  closeLabel,
   children,
   footer,
   place = "middle",
@@ -51,7 +50,7 @@ export function DialogWindow({
         <h2 id={titleId} className={classes["title"]}>
           {title}
         </h2>
-        <IconButton label={closeLabel} onClick={close}>
+        <IconButton label={commonText("close")} onClick={close}>
           <X size={16} aria-hidden />
         </IconButton>
       </header>
@@ -84,7 +83,8 @@ export interface ConfirmWindowProps {
   /** What will happen, in words. */
   readonly children: ReactNode;
   readonly confirmLabel: string;
-  readonly cancelLabel: string;
+  /** Absent: "Cancel". */
+  readonly cancelLabel?: string;
   readonly isBusy?: boolean;
 }
 
@@ -95,7 +95,7 @@ export function ConfirmWindow({
   title,
   children,
   confirmLabel,
-  cancelLabel,
+  cancelLabel = commonText("cancel"),
   isBusy = false,
 }: ConfirmWindowProps) {
   const titleId = useId();

@@ -1,5 +1,6 @@
 import { AlertTriangle, RotateCw } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
+import { STATE_TEXTS } from "../messages/common.ts";
 import { Button } from "./button.tsx";
 import { StateIcon } from "./state-icon.tsx";
 import classes from "./states.module.css";
@@ -40,11 +41,11 @@ function useIsSlow(isUnderWay: boolean): boolean {
 /** What was read, or what is to be seen until it is there. After a failure the data before stays, and the failure above it. */
 export function Loaded<T>({
   state,
-  texts,
+  texts = STATE_TEXTS,
   children,
 }: {
   readonly state: ReadState<T>;
-  readonly texts: StateTexts;
+  readonly texts?: StateTexts;
   readonly children: (data: T) => ReactNode;
 }) {
   const isSlow = useIsSlow(state.data === undefined && state.error === null);
@@ -52,40 +53,27 @@ export function Loaded<T>({
     return (
       <>
         {state.error !== null && (
-          <Failure
-            title={texts.stale}
-            error={state.error}
-            retryLabel={texts.retry}
-            onRetry={state.refetch}
-            isRetrying={state.isFetching}
-          />
+          <Failure title={texts.stale} error={state.error} onRetry={state.refetch} isRetrying={state.isFetching} />
         )}
         {children(state.data)}
       </>
     );
   if (state.error !== null)
-    return (
-      <Failure
-        title={texts.failed}
-        error={state.error}
-        retryLabel={texts.retry}
-        onRetry={state.refetch}
-        isRetrying={state.isFetching}
-      />
-    );
+    return <Failure title={texts.failed} error={state.error} onRetry={state.refetch} isRetrying={state.isFetching} />;
   return <div className={classes["loading"]}>{isSlow && <Skeleton label={texts.loading} />}</div>;
 }
 
 interface FailureProps {
   readonly title: string;
   readonly error: { readonly code: string; readonly message: string };
-  readonly retryLabel: string;
+  /** Absent: "Try again". */
+  readonly retryLabel?: string;
   readonly onRetry?: (() => unknown) | undefined;
   readonly isRetrying?: boolean;
 }
 
 /** A failure with its code, and a button that tries again. */
-export function Failure({ title, error, retryLabel, onRetry, isRetrying = false }: FailureProps) {
+export function Failure({ title, error, retryLabel = STATE_TEXTS.retry, onRetry, isRetrying = false }: FailureProps) {
   return (
     <div className={classes["failure"]} role="alert">
       <AlertTriangle size={16} aria-hidden />

@@ -1,6 +1,7 @@
 import { X } from "lucide-react";
 import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { createPortal } from "react-dom";
+import { commonText } from "../messages/common.ts";
 import { IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { closeToast, type ShownToast, useShownToasts } from "./toast.ts";
@@ -11,14 +12,13 @@ const SEEN_MS = 6000;
 interface ToastsProps {
   /** What the place is called, and the cross of each toast. */
   readonly label: string;
-  readonly closeLabel: string;
 }
 
 /**
  * Where toasts appear; once on a page. They stay while the pointer or the focus is among them, and while nobody looks at the
  * window. F6 moves the focus to them.
  */
-export function Toasts({ label, closeLabel }: ToastsProps) {
+export function Toasts({ label }: ToastsProps) {
   const toasts = useShownToasts();
   const place = useRef<HTMLElement>(null);
   const before = useRef<Element | null>(null);
@@ -75,7 +75,6 @@ export function Toasts({ label, closeLabel }: ToastsProps) {
           key={one.id}
           toast={one}
           isHeld={holds.pointer || holds.focus || holds.window}
-          closeLabel={closeLabel}
           onClose={() => close(one.id)}
         />
       ))}
@@ -87,11 +86,10 @@ export function Toasts({ label, closeLabel }: ToastsProps) {
 interface OneToastProps {
   readonly toast: ShownToast;
   readonly isHeld: boolean;
-  readonly closeLabel: string;
   readonly onClose: () => void;
 }
 
-function OneToast({ toast, isHeld, closeLabel, onClose }: OneToastProps) {
+function OneToast({ toast, isHeld, onClose }: OneToastProps) {
   const { id, title, detail, tone = "good", action } = toast;
   useEffect(() => {
     if (isHeld) return;
@@ -116,7 +114,7 @@ function OneToast({ toast, isHeld, closeLabel, onClose }: OneToastProps) {
           </button>
         )}
       </div>
-      <IconButton label={closeLabel} onClick={onClose}>
+      <IconButton label={commonText("close")} onClick={onClose}>
         <X size={16} aria-hidden />
       </IconButton>
     </article>

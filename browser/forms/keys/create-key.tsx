@@ -4,7 +4,6 @@ import { useState } from "react";
 import { NO_RATES } from "../../../shared/fields/rates.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { serverNowMs } from "../../time/server-time.ts";
@@ -31,7 +30,7 @@ export function CreateKey({ tenantId, onClose }: CreateKeyProps) {
   const tenant = tenantId ?? chosen;
   if (tenant === null)
     return (
-      <Dialog isOpen onClose={onClose} title={text("chooseTenant")} closeLabel={commonText("close")}>
+      <Dialog isOpen onClose={onClose} title={text("chooseTenant")}>
         <TenantByIdFilter tenantId={undefined} onChoose={(id) => setChosen(id ?? null)} />
       </Dialog>
     );
@@ -59,9 +58,8 @@ function CreateKeyOf({ tenantId, onClose }: { readonly tenantId: string; readonl
       isKept
       onClose={onClose}
       title={text("createTitle", { tenant: tenant.data?.name ?? formatText(null) })}
-      closeLabel={commonText("close")}
     >
-      <Loaded state={tenant} texts={STATE_TEXTS}>
+      <Loaded state={tenant}>
         {({ timezone }) => (
           <CreateForm
             specs={CREATE_KEY.specs}

@@ -38,7 +38,7 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
   );
   const isOfConsole = isConsoleKey(id);
   const path = { params: { path: { id } } };
-  const failed = (): string => text("changeFailed", { name });
+  const failed = (): string => commonText("notChanged", { name });
   const disabledText = (isDisabled: boolean): string => text(isDisabled ? "disabledDone" : "enabledDone", { name });
   const tracingText = (isTraced: boolean): string => text(isTraced ? "traceOn" : "traceOff", { name });
   const disabling = useAnnouncedWrite<boolean>({
@@ -77,7 +77,6 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
         }}
         title={text("disableTitle", { name })}
         confirmLabel={text("disable")}
-        cancelLabel={commonText("cancel")}
       >
         {text("disableText")}
       </Confirm>
@@ -98,7 +97,7 @@ export function KeyActions({ apiKey, name, zone, tenantModels, onDeleted }: KeyA
         touches={KEY_READS}
         ends="/api/v1/keys/{id}"
         done={commonText("deleted", { name })}
-        failed={text("deleteFailed", { name })}
+        failed={commonText("notDeleted", { name })}
         onDeleted={onDeleted}
       >
         {text("deleteText")}

@@ -7,7 +7,6 @@ import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { pageTarget } from "../../explain/link-target.ts";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatAge, formatInstant, instantOf } from "../../time/instants.ts";
@@ -41,11 +40,11 @@ export function KeyPanel({ keyId, onClose }: { readonly keyId: string; readonly 
   const isGone = key.error !== null && (key.error.status === 404 || key.error.status === 400);
   const name = shown === undefined ? formatText(null) : nameOf(shown);
   return (
-    <Dialog isOpen onClose={onClose} place="side" title={<bdi>{name}</bdi>} closeLabel={commonText("close")}>
+    <Dialog isOpen onClose={onClose} place="side" title={<bdi>{name}</bdi>}>
       {isGone ? (
         <Empty title={text("gone")}>{text("goneText")}</Empty>
       ) : (
-        <Loaded state={{ ...key, data: shown }} texts={STATE_TEXTS}>
+        <Loaded state={{ ...key, data: shown }}>
           {(apiKey) => <KeyDetails key={apiKey.id} apiKey={apiKey} onClose={onClose} />}
         </Loaded>
       )}

@@ -116,7 +116,7 @@ export function KeysList({
         onEnd={keys.onEnd}
         empty={
           isNarrowed ? (
-            <Empty title={text("noMatch")} action={<Button onClick={onClear}>{text("clear")}</Button>} />
+            <Empty title={text("noMatch")} action={<Button onClick={onClear}>{commonText("clearFilters")}</Button>} />
           ) : (
             <Empty title={text("empty")}>{text("emptyText")}</Empty>
           )

@@ -46,7 +46,7 @@ export function RotateKey({ apiKey, name, zone, onRotated, onClose }: RotateKeyP
       onRotated(answerValue(answered));
       for (const path of KEY_READS) void queries.invalidateQueries({ queryKey: [path] });
     } catch (error) {
-      complain(text("changeFailed", { name }), error);
+      complain(commonText("notChanged", { name }), error);
     } finally {
       setBusy(false);
     }
@@ -56,7 +56,6 @@ export function RotateKey({ apiKey, name, zone, onRotated, onClose }: RotateKeyP
       isOpen
       onClose={onClose}
       title={text("rotateTitle", { name })}
-      closeLabel={commonText("close")}
       footer={
         <>
           <Button onClick={onClose}>{commonText("cancel")}</Button>

@@ -83,7 +83,6 @@ export function SecretDialog({ created, tenantModels, sinceMs, onClose }: Secret
         isKept
         onClose={onClose}
         title={text("secretTitle", { name: key.name === "" ? key.key_prefix : key.name })}
-        closeLabel={commonText("close")}
         footer={
           <Button tone="primary" onClick={onClose}>
             {text("done")}

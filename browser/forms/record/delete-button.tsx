@@ -1,6 +1,5 @@
 import { type ReactNode, useState } from "react";
 import type { ReadPath } from "../../data/reads.ts";
-import { commonText } from "../../messages/common.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { type Answered, useAnnouncedWrite } from "./use-announced-write.ts";
@@ -54,7 +53,6 @@ export function DeleteButton({
         onConfirm={() => write.run(null)}
         title={title}
         confirmLabel={label}
-        cancelLabel={commonText("cancel")}
         isBusy={write.isBusy}
       >
         {children}

@@ -1,8 +1,10 @@
 /** A write that tells how it went at the corner of the page, and offers to take it back where it has an inverse. */
+
 import { ApiError, sentence } from "../../data/api-error.ts";
 import type { ReadPath } from "../../data/reads.ts";
 import { warningsOf } from "../../data/untyped.ts";
 import { useWrite } from "../../data/writes.ts";
+import { commonText } from "../../messages/common.ts";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { toast } from "../../ui/toast.ts";
@@ -72,7 +74,7 @@ export function announce(
   { isPending, value }: { readonly isPending: boolean; readonly value: unknown },
   action?: { label: string; onPress: () => void },
 ): void {
-  const told = [...(isPending ? [text("pending")] : []), ...warningsOf(value).map(sentence)];
+  const told = [...(isPending ? [commonText("pending")] : []), ...warningsOf(value).map(sentence)];
   toast({
     title,
     tone: told.length > 0 ? "warn" : "good",

@@ -29,7 +29,6 @@ export const alertChannelTexts = {
   turnOff: "Turn off",
   turnedOn: "{name} is on",
   turnedOff: "{name} is off",
-  changeFailed: "{name} was not changed",
   delete: "Delete channel",
   deleteTitle: "Delete the channel {name}?",
   deleteText: "Its address is deleted, and it gets no more alerts. This cannot be undone.",

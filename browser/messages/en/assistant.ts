@@ -53,7 +53,6 @@ export const assistantTexts = {
   until: "Expires at {time} ({zone}).",
   dismissed: "Dismissed. Nothing was changed.",
   done: "Done in your name: HTTP {status}.",
-  pending: "Saved. Some cells do not have the change yet.",
   refused: "Refused: HTTP {status}. Nothing was changed.",
   doubtful: "HTTP {status}: the change may have been made anyway. Check before you try again.",
   notRun: "Not run.",

@@ -27,7 +27,6 @@ export const deploymentTexts = {
   emptyText:
     "A deployment runs a model as jobs on a Slurm cluster. The gateway starts the servers and keeps them running.",
   noMatch: "No deployment matches",
-  clear: "Clear filters",
   listFailed: "Could not load the deployments.",
   provisioner_unset: "The job scheduler is not set up. Deployments can be saved, but no job starts.",
   provisioner_off: "The job scheduler is off: no job is started or stopped. Running replicas keep serving.",
@@ -65,7 +64,6 @@ export const deploymentTexts = {
   disable: "Turn off",
   disabled: "{name} is off: its replicas stop",
   enabled: "{name} is on: its replicas start",
-  changeFailed: "{name} was not changed",
   restart: "Restart",
   restartAll: "Restart all",
   restartTitle: "Restart the replica of job {job}?",

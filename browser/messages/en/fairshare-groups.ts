@@ -11,7 +11,6 @@ export const groupsTexts = {
   newName: "New name of group {name}",
   renamed: "Group {from} is now {to}",
   renameFailed: "Group {name} was not renamed",
-  delete: "Delete",
   deleteOf: "Delete group {name}",
   deleted: "Group {name} deleted",
   deleteFailed: "Group {name} was not deleted",

@@ -275,7 +275,6 @@ export const fieldTexts = {
   saved: "{what} saved for {name}",
   undone: "{what} restored for {name}",
   undoFailed: "Could not undo {what} for {name}",
-  pending: "Saved. Some cells do not have the change yet.",
   undo: "Undo",
   save: "Save",
 } as const;

@@ -22,7 +22,6 @@ export const keysTexts = {
   empty: "No keys yet",
   emptyText: "Applications call the gateway with a key. Its secret is shown once, when you create it.",
   noMatch: "No key matches",
-  clear: "Clear filters",
   create: "Create key",
   createMore: "Expiry, models and limits",
   createTitle: "Create a key for {tenant}",
@@ -63,7 +62,6 @@ export const keysTexts = {
   enable: "Enable",
   disabledDone: "{name} is disabled: its requests are refused",
   enabledDone: "{name} is enabled",
-  changeFailed: "{name} was not changed",
   trace: "Start tracing",
   untrace: "Stop tracing",
   traceOn: "Tracing is on for {name}",
@@ -85,7 +83,6 @@ export const keysTexts = {
   deleteTitle: "Delete the key {name}?",
   deleteText:
     "New requests with it are refused immediately (401), and running ones end within 5 s. Its usage stays in the reports. This cannot be undone.",
-  deleteFailed: "{name} was not deleted",
   reads: "Requests with this key",
   addModel: "Add:",
   oldSecretUntil: "The old secret is valid until {instant} ({age}).",

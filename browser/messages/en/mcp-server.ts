@@ -28,12 +28,7 @@ export const mcpServerTexts = {
   disable: "Disable",
   enabledDone: "{name} is enabled",
   disabledDone: "{name} is disabled: calls to it are refused",
-  changeFailed: "{name} was not changed",
-  delete: "Delete",
   deleteTitle: "Delete {name}?",
   deleteText: "Calls to it get 404 immediately. Models that list it keep its name. This cannot be undone.",
-  deleted: "{name} deleted",
-  deleteFailed: "{name} was not deleted",
   gone: "No such server",
-  goneText: "It was deleted, or the address is wrong.",
 } as const;

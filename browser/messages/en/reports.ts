@@ -54,7 +54,6 @@ export const reportsTexts = {
   unpriced: "Not included, because {count, plural, one {this model has} other {these models have}} no price: {models}",
   empty: "No requests in this period",
   emptyText: "Usage appears a few seconds after a request ends.",
-  clear: "Clear filters",
   csvHint: "All rows and figures of this table, as CSV",
   statement: "Monthly statement",
   print: "Print",

@@ -37,7 +37,6 @@ export const serviceTexts = {
   failedShare: "Failed %",
   empty: "No requests in this period",
   emptyText: "Requests appear a few seconds after they end.",
-  clear: "Clear filters",
   ownAddress: "own address",
   anyEndpoint: "Any endpoint",
   noModel: "No model",

@@ -17,5 +17,4 @@ export const sessionsTexts = {
   endFailed: "Not ended",
   failed: "Could not load the sessions.",
   none: "Not signed in anywhere",
-  close: "Close",
 } as const;

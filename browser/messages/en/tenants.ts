@@ -40,10 +40,8 @@ export const tenantsTexts = {
   emptyText: "A tenant is a team or customer with its own keys, limits, budget and share of the slots.",
   noMatch: "No tenant matches",
   noMatchText: "Change or clear the filters.",
-  clear: "Clear filters",
   create: "Create tenant",
   createMore: "Budget, weight and limits",
   createTitle: "Create a tenant",
   created: "{name} created",
-  close: "Close",
 } as const;

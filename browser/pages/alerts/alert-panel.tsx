@@ -5,7 +5,6 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { explainAlert } from "../../explain/explain-alert.ts";
 import { TargetLink } from "../../links/target-link.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { alertsTexts } from "../../messages/en/alerts.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
@@ -28,7 +27,7 @@ export function AlertPanel({ alertKey: key }: { readonly alertKey: string }) {
   const alert = useQuery(read("/api/v1/alerts/{key}", { params: { path: { key } } }, { everyMs: EVERY_MS }));
   if (alert.error?.status === 404) return <Empty title={text("gone")}>{text("goneText")}</Empty>;
   return (
-    <Loaded state={alert} texts={STATE_TEXTS}>
+    <Loaded state={alert}>
       {(one) => (
         <Stack>
           <Head alert={one} />
@@ -103,7 +102,7 @@ function Occurrences({ alertKey: key }: { readonly alertKey: string }) {
   return (
     <>
       <h3>{text("occurrences")}</h3>
-      <Loaded state={entries} texts={STATE_TEXTS}>
+      <Loaded state={entries}>
         {(rows) =>
           rows.length === 0 ? (
             <p>{text("occurrencesNone")}</p>

@@ -23,7 +23,6 @@ export function AlertsPart({ search, onChange }: AlertsPartProps) {
     <Beside
       detail={key === undefined ? null : { title: text("panel"), content: <AlertPanel key={key} alertKey={key} /> }}
       label={text("panel")}
-      closeLabel={text("close")}
       onClose={() => onChange({ key: undefined })}
     >
       {tab === "active" ? (

@@ -13,7 +13,7 @@ import { RecordForm } from "../../forms/record/record-form.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { Trial } from "../../forms/trial.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { alertChannelTexts } from "../../messages/en/alert-channels.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -59,7 +59,7 @@ function CreateChannel({ onClose, onCreated }: Omit<ChannelDialogProps, "channel
   const settings = useQuery(read("/api/v1/settings/alerts"));
   const hasNoServer = type === "email" && settings.data?.email === null;
   return (
-    <Dialog isOpen isKept onClose={onClose} title={text("createTitle")} closeLabel={commonText("close")}>
+    <Dialog isOpen isKept onClose={onClose} title={text("createTitle")}>
       <Stack>
         <p>{text("createText")}</p>
         <TypeField type={type} onChoose={setType} />
@@ -99,17 +99,11 @@ function ChannelPanel({ channelId, onClose }: { readonly channelId: string; read
   const init = { params: { path: { id: channelId } } };
   const channel = useQuery(read("/api/v1/alert-channels/{id}", init, { everyMs: EVERY_MS }));
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      place="side"
-      title={<bdi>{channel.data?.name ?? formatMs(null)}</bdi>}
-      closeLabel={commonText("close")}
-    >
+    <Dialog isOpen onClose={onClose} place="side" title={<bdi>{channel.data?.name ?? formatMs(null)}</bdi>}>
       {channel.error?.status === 404 ? (
         <Empty title={text("channelGone")}>{text("channelGoneText")}</Empty>
       ) : (
-        <Loaded state={channel} texts={STATE_TEXTS}>
+        <Loaded state={channel}>
           {(one) => (
             <Stack>
               <Actions channel={one} onDeleted={onClose} />
@@ -136,7 +130,7 @@ function Actions({ channel: { id, name, enabled }, onDeleted }: ChannelProps & {
     send: async (isOn) => await api.PATCH("/api/v1/alert-channels/{id}", { ...path, body: { enabled: isOn } }),
     touches: CHANNEL_READS,
     done: said,
-    failed: () => text("changeFailed", { name }),
+    failed: () => commonText("notChanged", { name }),
     inverse: (isOn) => ({ variables: !isOn, done: said(!isOn) }),
   });
   return (

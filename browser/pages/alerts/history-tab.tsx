@@ -1,4 +1,5 @@
 /** Every alert of the last 30 days, page by page. */
+
 import type { Records } from "../../data/api.ts";
 import { useList } from "../../data/use-list.ts";
 import { DraftField } from "../../forms/filters/draft-field.tsx";
@@ -6,6 +7,7 @@ import { PeriodFilter } from "../../forms/filters/period-filter.tsx";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
+import { commonText } from "../../messages/common.ts";
 import { alertsTexts } from "../../messages/en/alerts.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age, useNow } from "../../time/use-clock.tsx";
@@ -63,7 +65,10 @@ export function AlertHistory({ search, onChange, onOpen }: AlertHistoryProps) {
         onEnd={entries.onEnd}
         empty={
           isFiltered ? (
-            <Empty title={text("historyNoMatch")} action={<Button onClick={clear}>{text("clear")}</Button>}>
+            <Empty
+              title={text("historyNoMatch")}
+              action={<Button onClick={clear}>{commonText("clearFilters")}</Button>}
+            >
               {text("historyNoMatchText")}
             </Empty>
           ) : (
@@ -120,7 +125,7 @@ function HistoryFilters({ search, onChange, onClear, kinds }: HistoryFiltersProp
         <PeriodFilter period={historyPeriod(search)} kinds={PERIODS} onPeriod={(period) => onChange({ period })} />
         {onClear !== undefined && (
           <Button tone="quiet" onClick={onClear}>
-            {text("clear")}
+            {commonText("clearFilters")}
           </Button>
         )}
       </Filters>

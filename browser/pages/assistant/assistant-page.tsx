@@ -3,7 +3,6 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
 import { assistantState } from "../../data/assistant.ts";
 import { changedSearch } from "../../data/search-params.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";
 import { benchmarkTexts } from "../../messages/en/benchmark.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -70,7 +69,7 @@ function ConversationTab(conversation: Doing) {
   const state = useQuery(assistantState);
   const { entries } = conversation.conversation;
   return (
-    <Loaded state={state} texts={STATE_TEXTS}>
+    <Loaded state={state}>
       {(known) => (
         <Stack>
           {!known.ready && <ChooseModel state={known} />}

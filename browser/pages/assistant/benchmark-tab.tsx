@@ -8,7 +8,6 @@ import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import type { FieldSpec } from "../../forms/record/field-specs.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { benchmarkTexts } from "../../messages/en/benchmark.ts";
 import { texts } from "../../messages/texts.ts";
 import { instantOf } from "../../time/instants.ts";
@@ -109,7 +108,7 @@ function OneBenchmark({ id }: { readonly id: string }) {
     if (isOver) void queries.invalidateQueries({ queryKey: ["/api/v1/benchmarks"] });
   }, [isOver, queries]);
   return (
-    <Loaded state={{ ...known, data }} texts={STATE_TEXTS}>
+    <Loaded state={{ ...known, data }}>
       {({ plan, state, result, points, created_at }) => (
         <Panel
           title={<bdi>{text("of", { model: plan.model })}</bdi>}

@@ -7,7 +7,6 @@ import { read } from "../../data/reads.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { useUndoableWrite } from "../../forms/use-undoable-write.ts";
 import { TargetLink } from "../../links/target-link.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -57,7 +56,7 @@ function Models({ from }: { readonly from: string | null }) {
     describe: (_, model) => text("used", { model: formatText(model) }),
   });
   return (
-    <Loaded state={models} texts={STATE_TEXTS}>
+    <Loaded state={models}>
       {(all) => {
         const chat = all
           .filter((one) => one.model_type === "chat" && one.enabled)
@@ -80,7 +79,7 @@ function Models({ from }: { readonly from: string | null }) {
                 {text("use")}
               </Button>
             </Row>
-            {error !== null && <Failure title={text("notRun")} error={error} retryLabel={STATE_TEXTS.retry} />}
+            {error !== null && <Failure title={text("notRun")} error={error} />}
           </>
         );
       }}

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { AssistantProposal } from "../../../shared/wire/assistant.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";
 import { benchmarkTexts } from "../../messages/en/benchmark.ts";
 import { texts } from "../../messages/texts.ts";
@@ -175,15 +175,14 @@ function Outcome({ state }: { readonly state: Extract<Entry, { kind: "proposal" 
         {text("unknownOutcome")} <Link to="/audit">{text("openAudit")}</Link>
       </Notice>
     );
-  if (state.is === "failed")
-    return <Failure title={text("notRun")} error={state.error} retryLabel={STATE_TEXTS.retry} />;
+  if (state.is === "failed") return <Failure title={text("notRun")} error={state.error} />;
   if (state.is !== "answered") return null;
   const { status, answer, pending } = state.run;
   const isDone = status >= 200 && status < 300;
   return (
     <>
       <Notice tone={isDone ? "good" : "bad"}>
-        {text(isDone ? "done" : status < 500 ? "refused" : "doubtful", { status })} {pending && text("pending")}
+        {text(isDone ? "done" : status < 500 ? "refused" : "doubtful", { status })} {pending && commonText("pending")}
       </Notice>
       {answer !== "" && (
         <details open={isShown || !isDone} onToggle={(event) => setShown(event.currentTarget.open)}>

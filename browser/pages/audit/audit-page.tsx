@@ -14,6 +14,7 @@ import { changesText } from "../../forms/history/changes.ts";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
+import { commonText } from "../../messages/common.ts";
 import { auditTexts } from "../../messages/en/audit.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
@@ -101,7 +102,6 @@ function Changes() {
               }
         }
         label={text("entry")}
-        closeLabel={text("close")}
         onClose={() => change({ open: undefined })}
       >
         <ListTable
@@ -115,7 +115,10 @@ function Changes() {
           openKey={openId}
           onEnd={entries.onEnd}
           empty={
-            <Empty title={text("empty")} action={isFiltered && <Button onClick={clear}>{text("clear")}</Button>}>
+            <Empty
+              title={text("empty")}
+              action={isFiltered && <Button onClick={clear}>{commonText("clearFilters")}</Button>}
+            >
               {text("emptyText")}
             </Empty>
           }
@@ -167,7 +170,7 @@ function AuditFilters({ search, onChange, onClear }: AuditFiltersProps) {
         />
         {onClear !== undefined && (
           <Button tone="quiet" onClick={onClear}>
-            {text("clear")}
+            {commonText("clearFilters")}
           </Button>
         )}
       </Filters>

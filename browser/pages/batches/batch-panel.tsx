@@ -4,7 +4,6 @@ import { Link } from "@tanstack/react-router";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { sumCostUsd } from "../../forms/usage/row-cost.ts";
-import { commonText } from "../../messages/common.ts";
 import { batchesTexts } from "../../messages/en/batches.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -39,7 +38,7 @@ export function BatchPanel({ batch, isWaiting, onClose }: BatchProps & { readonl
     read("/api/v1/usage/logs/totals", { params: { query } }, ended_at === null ? { everyMs: EVERY_MS } : {}),
   ).data;
   return (
-    <Dialog isOpen onClose={onClose} place="side" title={<code>{batch_id}</code>} closeLabel={commonText("close")}>
+    <Dialog isOpen onClose={onClose} place="side" title={<code>{batch_id}</code>}>
       <Stack>
         <Facts
           facts={[

@@ -8,7 +8,6 @@ import { callAsTenant } from "../../data/relay.ts";
 import { fieldsOf, textOf } from "../../data/untyped.ts";
 import { failureOf, TenantByIdFilter } from "../../forms/filters/found-filters.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { commonText } from "../../messages/common.ts";
 import { batchesTexts } from "../../messages/en/batches.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -28,7 +27,7 @@ interface UploadedFile {
 
 export function CreateBatch({ onClose }: { readonly onClose: () => void }) {
   return (
-    <Dialog isOpen isKept onClose={onClose} title={text("create")} closeLabel={commonText("close")}>
+    <Dialog isOpen isKept onClose={onClose} title={text("create")}>
       <BatchForm onDone={onClose} />
     </Dialog>
   );

@@ -34,7 +34,7 @@ export function DeploymentActions({ spec, replicas }: DeploymentActionsProps) {
     send: async (isOn) => await changeSpec(id, { enabled: isOn }),
     touches: DEPLOYMENT_READS,
     done: switchedText,
-    failed: () => text("changeFailed", { name }),
+    failed: () => commonText("notChanged", { name }),
     inverse: (isOn) => ({ variables: !isOn, done: switchedText(!isOn) }),
   });
   const scaling = useUndoableWrite<number>({
@@ -50,7 +50,7 @@ export function DeploymentActions({ spec, replicas }: DeploymentActionsProps) {
         : await putSpec(id, body),
     touches: DEPLOYMENT_READS,
     done: () => text("removed", { name }),
-    failed: () => text("changeFailed", { name }),
+    failed: () => commonText("notChanged", { name }),
     inverse: () => ({ variables: specBody(spec), done: text("putBack", { name }) }),
     onDone: close,
   });
@@ -79,7 +79,6 @@ export function DeploymentActions({ spec, replicas }: DeploymentActionsProps) {
         onConfirm={() => restart.run(active.map((replica) => replica.id))}
         title={text("restartAllTitle", { name })}
         confirmLabel={text("restartAll")}
-        cancelLabel={commonText("cancel")}
         isBusy={restart.isBusy}
       >
         {text("restartAllText", { count: active.length })}
@@ -90,7 +89,6 @@ export function DeploymentActions({ spec, replicas }: DeploymentActionsProps) {
         onConfirm={() => removing.run(null)}
         title={text("removeTitle", { name })}
         confirmLabel={text("remove")}
-        cancelLabel={commonText("cancel")}
         isBusy={removing.isBusy}
       >
         {text("removeText")}

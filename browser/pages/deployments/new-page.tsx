@@ -41,7 +41,6 @@ export function NewDeploymentPage() {
         <Failure
           title={text("recipesFailed")}
           error={recipes.error}
-          retryLabel={commonText("retry")}
           onRetry={recipes.refetch}
           isRetrying={recipes.isFetching}
         />
@@ -106,7 +105,7 @@ function ModelField({ chosenId, managed, onChoose }: ModelFieldProps) {
         error={failureOf(found.error)}
         onType={(typed) => setQ(typed ?? "")}
         onChoose={onChoose}
-        texts={{ clear: text("clear"), nothing: text("nothing"), searching: text("searching") }}
+        texts={{ clear: commonText("clearFilters"), nothing: text("nothing"), searching: text("searching") }}
       />
       {model !== undefined && <p>{text("modelHint", { upstream: model.upstream_model })}</p>}
     </Stack>

@@ -41,7 +41,7 @@ export function RecipePanel({ recipe, onClose, onMade }: RecipePanelProps) {
   const isNew = recipe === null || isCopying;
   const title = isNew ? text("newRecipe") : <bdi>{recipe?.name ?? text("recipe")}</bdi>;
   return (
-    <Dialog isOpen isKept={isNew} onClose={onClose} place="side" title={title} closeLabel={commonText("close")}>
+    <Dialog isOpen isKept={isNew} onClose={onClose} place="side" title={title}>
       {recipe === undefined ? (
         <Empty title={text("recipeGone")} />
       ) : isNew ? (

@@ -4,7 +4,6 @@ import { modelTarget, pageTarget } from "../../explain/link-target.ts";
 import { History } from "../../forms/history/history.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { TargetLink } from "../../links/target-link.tsx";
-import { commonText } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -37,13 +36,7 @@ export function ReplicaPanel({ id, modelId, replica, onClose }: ReplicaPanelProp
   const { zone } = useZone();
   const job = replica === undefined ? null : (replica.job_id ?? text("notSubmitted"));
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      place="side"
-      title={job === null ? text("replica") : `${text("job")} ${job}`}
-      closeLabel={commonText("close")}
-    >
+    <Dialog isOpen onClose={onClose} place="side" title={job === null ? text("replica") : `${text("job")} ${job}`}>
       <Stack>
         {replica === undefined ? (
           <Notice>{text("replicaGone")}</Notice>
@@ -120,7 +113,6 @@ function Details({ replica, job, modelId, onClose }: DetailsProps) {
         onConfirm={() => restart.run([id])}
         title={text("restartTitle", { job })}
         confirmLabel={text("restart")}
-        cancelLabel={commonText("cancel")}
         isBusy={restart.isBusy}
       >
         {text("restartText")}

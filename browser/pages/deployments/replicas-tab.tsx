@@ -7,7 +7,6 @@ import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { commonText } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -119,7 +118,6 @@ function LostNotice({ spec }: { readonly spec: Records["ManagedModel"] }) {
         onConfirm={() => clearing.run(null)}
         title={text("clearTitle", { count, name })}
         confirmLabel={text("clearLost")}
-        cancelLabel={commonText("cancel")}
         isBusy={clearing.isBusy}
       >
         {text("clearText")}

@@ -40,7 +40,7 @@ export function ScaleDialog({ spec, write, onClose }: ScaleDialogProps) {
     else void meanwhile.check(current, (from) => write.change(from, target, onClose));
   };
   return (
-    <Dialog isOpen onClose={onClose} title={text("scaleTitle", { name })} closeLabel={commonText("close")}>
+    <Dialog isOpen onClose={onClose} title={text("scaleTitle", { name })}>
       <form onSubmit={submit} noValidate>
         <Stack>
           <TextField

@@ -7,6 +7,7 @@ import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { SearchField } from "../../forms/search-field.tsx";
+import { commonText } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -70,7 +71,9 @@ export function SpecsList() {
           ) : (
             <Empty
               title={text("noMatch")}
-              action={<Button onClick={() => filter({ q: undefined, state: undefined })}>{text("clear")}</Button>}
+              action={
+                <Button onClick={() => filter({ q: undefined, state: undefined })}>{commonText("clearFilters")}</Button>
+              }
             />
           )
         }

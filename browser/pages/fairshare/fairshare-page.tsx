@@ -155,7 +155,7 @@ function Cell({
           </Button>
         }
       >
-        <Loaded state={groups} texts={STATE_TEXTS}>
+        <Loaded state={groups}>
           {(all) => (
             <Suspense fallback={<div className={classes["weightsPlace"]} />}>
               <Weights live={live} groups={all} typed={typed} onTyped={onTyped} />

@@ -29,7 +29,7 @@ export function GroupsDialog({ onClose }: { readonly onClose: () => void }) {
   const groups = useQuery(read("/api/v1/fairshare/groups", { params: { query: { limit: "1000" } } }));
   const [renamed, setRenamed] = useState<string | null>(null);
   return (
-    <Dialog isOpen isKept onClose={onClose} title={text("title")} closeLabel={commonText("close")}>
+    <Dialog isOpen isKept onClose={onClose} title={text("title")}>
       <Stack>
         <p>{text("about", { weight: WEIGHT })}</p>
         <Loaded state={groups} texts={{ ...STATE_TEXTS, failed: text("failed") }}>
@@ -90,7 +90,7 @@ function DeleteGroup({ name }: { readonly name: string }) {
       isBusy={remove.isBusy}
       onClick={() => remove.run(null)}
     >
-      {text("delete")}
+      {commonText("delete")}
     </Button>
   );
 }

@@ -10,7 +10,6 @@ import { answerValue, api } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { whatIf } from "../../explain/what-if.ts";
 import { useUndoableWrite } from "../../forms/use-undoable-write.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatCount, formatShare } from "../../ui/format.ts";
@@ -109,7 +108,7 @@ function TenantCap({ tenantId: id }: { readonly tenantId: string }) {
     describe: (from, to) => text("changed", { what: label, from: limitText(from), to: limitText(to) }),
   });
   return (
-    <Loaded state={tenant} texts={STATE_TEXTS}>
+    <Loaded state={tenant}>
       {({ max_in_flight }) => (
         <LimitForm
           label={label}
@@ -130,7 +129,7 @@ function TenantCap({ tenantId: id }: { readonly tenantId: string }) {
 function ModelCap({ model: name }: { readonly model: string }) {
   const models = useQuery(read("/api/v1/models", { params: { query: { q: name, limit: "200" } } }));
   return (
-    <Loaded state={models} texts={STATE_TEXTS}>
+    <Loaded state={models}>
       {(found) => {
         const model = found.find(({ model_name }) => model_name === name);
         if (model === undefined) return <Notice tone="warn">{text("modelGone")}</Notice>;

@@ -3,7 +3,6 @@ import type { FairshareLive, WaitingQueue } from "../../../shared/schema/load.ts
 import { explainWaiting } from "../../explain/explain-waiting.ts";
 import { pageTarget, tenantTarget } from "../../explain/link-target.ts";
 import { TargetLink } from "../../links/target-link.tsx";
-import { commonText } from "../../messages/common.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -36,7 +35,7 @@ export function OpenedDialog({
 }) {
   if (open === OPEN_CAPACITY)
     return (
-      <Dialog isOpen onClose={onClose} title={text("changeCapacity")} closeLabel={commonText("close")}>
+      <Dialog isOpen onClose={onClose} title={text("changeCapacity")}>
         <CellSlots live={live} />
       </Dialog>
     );
@@ -65,13 +64,7 @@ function QueueDialog({
   if (named === null) return null;
   const queue = now ?? last;
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={queue === undefined ? named.model : text("queueOf", queue)}
-      closeLabel={commonText("close")}
-      place="side"
-    >
+    <Dialog isOpen onClose={onClose} title={queue === undefined ? named.model : text("queueOf", queue)} place="side">
       {now === undefined && (
         <Notice tone="good">
           <strong>{text("queueGone")}.</strong> {text("queueGoneText")}

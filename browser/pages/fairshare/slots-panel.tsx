@@ -4,7 +4,6 @@ import type { FairshareLive, FairshareSample } from "../../../shared/schema/load
 import { keptColors, seriesColor } from "../../charts/series-color.ts";
 import { SlotsBar } from "../../charts/slots-bar.tsx";
 import { read } from "../../data/reads.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
@@ -88,7 +87,7 @@ export function SlotsPanel({
       }
     >
       <SlotsBar live={live} colorOf={(group) => seriesColor(kept.get(group ?? BATCHES_ID) ?? 0)} />
-      <Loaded state={history} texts={STATE_TEXTS}>
+      <Loaded state={history}>
         {(samples) => (
           <Chart key={cell} live={live} history={samples} range={range} division={division} positions={kept} />
         )}

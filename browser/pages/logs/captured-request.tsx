@@ -31,15 +31,7 @@ export function CapturedRequest({ requestId, tenantId }: { readonly requestId: s
     gcTime: 0,
   });
   if (error !== null && error.status !== 404)
-    return (
-      <Failure
-        title={text("captureFailed")}
-        error={error}
-        retryLabel={commonText("retry")}
-        onRetry={refetch}
-        isRetrying={isFetching}
-      />
-    );
+    return <Failure title={text("captureFailed")} error={error} onRetry={refetch} isRetrying={isFetching} />;
   if (error !== null) return <p className={classes["muted"]}>{text("captureNone")}</p>;
   if (data === undefined)
     return (

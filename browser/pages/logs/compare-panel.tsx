@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { read } from "../../data/reads.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { comparisonTexts } from "../../messages/en/log-comparison.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
@@ -31,7 +30,7 @@ export function ComparePanel({ ids, rows }: CompareProps) {
   const both = first.data === undefined || second.data === undefined ? undefined : ([first.data, second.data] as const);
   const failed = first.error === null ? second : first;
   return (
-    <Loaded state={{ ...failed, data: both }} texts={STATE_TEXTS}>
+    <Loaded state={{ ...failed, data: both }}>
       {([one, other]) => {
         const fields = comparedFields(one, other, zone);
         const different = fields.filter(({ isDifferent }) => isDifferent);

@@ -176,7 +176,6 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
                 }
         }
         label={isComparing ? viewText("compare") : text("request")}
-        closeLabel={commonText("close")}
         onClose={close}
       >
         <Stack>
@@ -213,7 +212,6 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
                 <Failure
                   title={text("stale")}
                   error={feed.liveError}
-                  retryLabel={commonText("retry")}
                   onRetry={feed.refetchLive}
                   isRetrying={feed.isFetchingLive}
                 />

@@ -68,7 +68,6 @@ export function RequestDetail(props: DetailProps) {
       <Failure
         title={text("requestFailed")}
         error={found.error}
-        retryLabel={commonText("retry")}
         onRetry={found.refetch}
         isRetrying={found.isFetching}
       />

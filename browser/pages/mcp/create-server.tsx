@@ -2,7 +2,6 @@ import { useQueryClient } from "@tanstack/react-query";
 import { createMcpServerSchema } from "../../../shared/schema/mcp-server.ts";
 import { answerValue, api } from "../../data/api.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
-import { commonText } from "../../messages/common.ts";
 import { mcpServerTexts } from "../../messages/en/mcp-server.ts";
 import { texts } from "../../messages/texts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -20,7 +19,7 @@ interface CreateServerProps {
 export function CreateServer({ onCreated, onClose }: CreateServerProps) {
   const queries = useQueryClient();
   return (
-    <Dialog isOpen isKept onClose={onClose} title={text("createTitle")} closeLabel={commonText("close")}>
+    <Dialog isOpen isKept onClose={onClose} title={text("createTitle")}>
       <CreateForm
         specs={SERVER_SPECS}
         schema={createMcpServerSchema}

@@ -7,7 +7,7 @@ import { read } from "../../data/reads.ts";
 import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { mcpServerTexts } from "../../messages/en/mcp-server.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -38,17 +38,11 @@ export function ServerPanel({ serverId, onClose }: { readonly serverId: string; 
   const shown = server.data?.id === serverId.toLowerCase() ? server.data : undefined;
   const isGone = server.error !== null && (server.error.status === 404 || server.error.status === 400);
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      place="side"
-      title={<bdi>{shown?.name ?? formatMs(null)}</bdi>}
-      closeLabel={commonText("close")}
-    >
+    <Dialog isOpen onClose={onClose} place="side" title={<bdi>{shown?.name ?? formatMs(null)}</bdi>}>
       {isGone ? (
-        <Empty title={text("gone")}>{text("goneText")}</Empty>
+        <Empty title={text("gone")}>{commonText("gone")}</Empty>
       ) : (
-        <Loaded state={{ ...server, data: shown }} texts={STATE_TEXTS}>
+        <Loaded state={{ ...server, data: shown }}>
           {(one) => (
             <Stack key={one.id}>
               <Actions server={one} onDeleted={onClose} />
@@ -81,7 +75,7 @@ function Actions({ server, onDeleted }: ServerProps & { readonly onDeleted: () =
     send: async (isOn) => await api.PUT("/api/v1/mcp-servers/{id}", { ...path, body: { enabled: isOn } }),
     touches: SERVER_READS,
     done: enabledText,
-    failed: () => text("changeFailed", { name }),
+    failed: () => commonText("notChanged", { name }),
     inverse: (isOn) => ({ variables: !isOn, done: enabledText(!isOn) }),
   });
   return (
@@ -90,13 +84,13 @@ function Actions({ server, onDeleted }: ServerProps & { readonly onDeleted: () =
         {text(enabled ? "disable" : "enable")}
       </Button>
       <DeleteButton
-        label={text("delete")}
+        label={commonText("delete")}
         title={text("deleteTitle", { name })}
         send={async () => await api.DELETE("/api/v1/mcp-servers/{id}", path)}
         touches={SERVER_READS}
         ends="/api/v1/mcp-servers/{id}"
-        done={text("deleted", { name })}
-        failed={text("deleteFailed", { name })}
+        done={commonText("deleted", { name })}
+        failed={commonText("notDeleted", { name })}
         onDeleted={onDeleted}
       >
         {text("deleteText")}
@@ -119,7 +113,7 @@ function Tools({ server: { id, name } }: ServerProps) {
         </Button>
       }
     >
-      {error !== null && <Failure title={text("test")} error={error} retryLabel={STATE_TEXTS.retry} />}
+      {error !== null && <Failure title={text("test")} error={error} />}
       {data !== undefined && (
         <>
           <Notice tone={data.ok ? "good" : "bad"}>

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { AdaptiveCapacity } from "../../../shared/schema/load.ts";
 import { read } from "../../data/reads.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
@@ -28,7 +27,7 @@ export function CapacityTab({ model }: ModelTabProps) {
           title={text("slots")}
           note={live.data === undefined ? undefined : text("slotsIn", { cell: live.data.cell })}
         >
-          <Loaded state={live} texts={STATE_TEXTS}>
+          <Loaded state={live}>
             {({ model_in_flight, model_queued, adaptive }) => {
               const moving = adaptive.find((one) => one.model === model.model_name);
               const max = moving?.capacity ?? model.max_in_flight;

@@ -7,6 +7,7 @@ import { CreateForm } from "../../forms/record/create-form.tsx";
 import { fieldSpecs } from "../../forms/record/field-specs.ts";
 import { fieldLabel } from "../../forms/record/field-words.ts";
 import { announce } from "../../forms/record/use-announced-write.ts";
+import { commonText } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -45,7 +46,7 @@ export function CreateModel({
   const queries = useQueryClient();
   const test = useConnectionTest();
   return (
-    <Dialog isOpen isKept onClose={onClose} title={text("createTitle")} closeLabel={text("close")}>
+    <Dialog isOpen isKept onClose={onClose} title={text("createTitle")}>
       <CreateForm
         specs={SPECS}
         schema={SCHEMA}
@@ -83,7 +84,7 @@ export function CreateModel({
               body: body as Records["CreateModel"],
             }),
           );
-          announce(text("createdName", { name: made.model_name }), { isPending: false, value: made });
+          announce(commonText("created", { name: made.model_name }), { isPending: false, value: made });
           for (const path of MODEL_READS) void queries.invalidateQueries({ queryKey: [path] });
           onCreated(made.id);
           return true;

@@ -5,7 +5,7 @@ import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { useList } from "../../data/use-list.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -30,8 +30,8 @@ export function DeleteModel({
     send: async () => await api.DELETE("/api/v1/models/{id}", { params: { path: { id } } }),
     touches: MODEL_READS,
     ends: "/api/v1/models/{id}",
-    done: () => text("deleted", { name }),
-    failed: () => text("deleteFailed", { name }),
+    done: () => commonText("deleted", { name }),
+    failed: () => commonText("notDeleted", { name }),
     onDone: () => void navigate({ to: "/models" }),
   });
   return (
@@ -39,12 +39,11 @@ export function DeleteModel({
       isOpen
       onClose={onClose}
       title={<bdi>{text("deleteTitle", { name })}</bdi>}
-      closeLabel={text("close")}
       footer={
         <>
-          <Button onClick={onClose}>{text("cancel")}</Button>
+          <Button onClick={onClose}>{commonText("cancel")}</Button>
           <Button tone="danger" disabled={typed.trim() !== name} isBusy={write.isBusy} onClick={() => write.run(null)}>
-            {text("delete")}
+            {commonText("delete")}
           </Button>
         </>
       }
@@ -76,7 +75,6 @@ function NamedBy({ name }: { readonly name: string }) {
       <Failure
         title={text("namedByFailed")}
         error={failed.error}
-        retryLabel={STATE_TEXTS.retry}
         onRetry={failed.refetch}
         isRetrying={failed.isFetching}
       />

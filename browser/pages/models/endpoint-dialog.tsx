@@ -10,6 +10,7 @@ import type { FieldValues } from "../../forms/record/drafts.ts";
 import { type FieldSpec, fieldSpecs } from "../../forms/record/field-specs.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { announce } from "../../forms/record/use-announced-write.ts";
+import { commonText } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -58,7 +59,7 @@ interface EndpointDialogProps {
 export function EndpointDialog({ model, endpoints, endpoint, onClose }: EndpointDialogProps) {
   const title = endpoint === null ? text("endpointAdd") : text("endpointTitle", { name: endpoint.name });
   return (
-    <Dialog isOpen isKept={endpoint === null} onClose={onClose} title={<bdi>{title}</bdi>} closeLabel={text("close")}>
+    <Dialog isOpen isKept={endpoint === null} onClose={onClose} title={<bdi>{title}</bdi>}>
       {endpoint === null ? (
         <CreateEndpoint model={model} endpoints={endpoints} onDone={onClose} />
       ) : (
@@ -165,7 +166,7 @@ function EditEndpoint({
       <UpstreamKey owner={{ kind: "endpoint", endpoint }} />
       <div>
         <DeleteButton
-          label={text("endpointDelete")}
+          label={commonText("delete")}
           title={text("endpointDeleteTitle", { name })}
           send={async () => await api.DELETE("/api/v1/models/{id}/endpoints/{endpoint_id}", path)}
           touches={MODEL_READS}

@@ -8,7 +8,7 @@ import { changedSearch } from "../../data/search-params.ts";
 import { healthWord } from "../../explain/explain-health.ts";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { type Answered, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -51,7 +51,7 @@ export function EndpointsPanel({ model }: ModelTabProps) {
   );
   return (
     <Panel isFlush title={text("endpoints")} note={text("endpointsNote")} actions={add}>
-      <Loaded state={endpoints} texts={STATE_TEXTS}>
+      <Loaded state={endpoints}>
         {(rows) => (
           <>
             <TrafficNotice model={model} endpoints={rows} />
@@ -61,8 +61,8 @@ export function EndpointsPanel({ model }: ModelTabProps) {
       </Loaded>
       <Suspense fallback={null}>
         {openId !== undefined && openId !== NEW && opened === null && endpoints.data !== undefined && (
-          <Dialog isOpen onClose={() => open(undefined)} title={text("endpoint")} closeLabel={commonText("close")}>
-            <Empty title={text("endpointGone")}>{text("endpointGoneText")}</Empty>
+          <Dialog isOpen onClose={() => open(undefined)} title={text("endpoint")}>
+            <Empty title={text("endpointGone")}>{commonText("gone")}</Empty>
           </Dialog>
         )}
         {(opened !== null || openId === NEW) && endpoints.data !== undefined && (

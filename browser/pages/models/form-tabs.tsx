@@ -1,7 +1,6 @@
 /** Parts of a model's page that are some of its fields and what comes of them. */
 import { useQuery } from "@tanstack/react-query";
 import { read } from "../../data/reads.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatCount, formatShare } from "../../ui/format.ts";
@@ -34,7 +33,7 @@ export function CacheTab({ model }: ModelTabProps) {
         <ModelFacts section="cache" model={model} />
       </Panel>
       <Panel title={text("cacheUse")}>
-        <Loaded state={used} texts={STATE_TEXTS}>
+        <Loaded state={used}>
           {({ hits, misses, hit_ratio, tokens_saved }) => (
             <Grid>
               <Tile label={text("cacheHits")} value={formatCount(hits)} />

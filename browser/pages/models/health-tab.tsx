@@ -6,7 +6,6 @@ import { read } from "../../data/reads.ts";
 import { explainHealth, healthWord } from "../../explain/explain-health.ts";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
@@ -50,9 +49,7 @@ export function HealthTab({ model }: ModelTabProps) {
             </Button>
           }
         >
-          <Loaded state={health} texts={STATE_TEXTS}>
-            {({ summary }) => <Summary summary={summary} />}
-          </Loaded>
+          <Loaded state={health}>{({ summary }) => <Summary summary={summary} />}</Loaded>
         </Panel>
         <Panel title={text("checksSettings")}>
           <ModelFacts section="health" model={model} />

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useState } from "react";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { commonText } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -19,7 +20,7 @@ export function ModelActions({ model, onMaintenance }: ModelTabProps & { readonl
     send: async (isOn) => await updateModel(id, { enabled: isOn }),
     touches: MODEL_READS,
     done: doneText,
-    failed: () => text("switchFailed", { name }),
+    failed: () => commonText("notChanged", { name }),
     inverse: (isOn) => ({ variables: !isOn, done: doneText(!isOn) }),
   });
   return (
@@ -31,7 +32,7 @@ export function ModelActions({ model, onMaintenance }: ModelTabProps & { readonl
         {text("maintenance")}
       </Button>
       <Button writes tone="danger" onClick={() => setDeleting(true)}>
-        {text("delete")}
+        {commonText("delete")}
       </Button>
       <Suspense fallback={null}>
         {isDeleting && <DeleteModel model={model} onClose={() => setDeleting(false)} />}

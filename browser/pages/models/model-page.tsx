@@ -4,7 +4,7 @@ import { Pencil } from "lucide-react";
 import { type ComponentType, lazy, Suspense, useEffect, useState } from "react";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
@@ -72,7 +72,7 @@ function ModelOfName({ name }: { readonly name: string }) {
   const found = useQuery(read("/api/v1/models", { params: { query: { q: name, limit: "1000" } } }));
   const search = route.useSearch();
   return (
-    <Loaded state={found} texts={STATE_TEXTS}>
+    <Loaded state={found}>
       {(models) => {
         const model = models.find(({ model_name }) => model_name === name);
         return model === undefined ? (
@@ -93,7 +93,7 @@ function tabOf({ tab, endpoint }: ReturnType<typeof route.useSearch>): ModelTab 
 function Gone() {
   return (
     <Empty title={text("gone")} action={<Link to="/models">{text("back")}</Link>}>
-      {text("goneText")}
+      {commonText("gone")}
     </Empty>
   );
 }
@@ -110,7 +110,7 @@ function ModelOfId({ modelId }: { readonly modelId: string }) {
   const isGone = model.error?.status === 404;
   if (isGone && shown === undefined) return <Gone />;
   return (
-    <Loaded state={{ ...model, data: shown, error: isGone ? null : model.error }} texts={STATE_TEXTS}>
+    <Loaded state={{ ...model, data: shown, error: isGone ? null : model.error }}>
       {(one) => (
         <Stack>
           {isGone && <Notice tone="bad">{text("goneNow")}</Notice>}

@@ -12,6 +12,7 @@ import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { SearchField } from "../../forms/search-field.tsx";
+import { commonText } from "../../messages/common.ts";
 import { healthTexts } from "../../messages/en/health.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -118,7 +119,7 @@ export function ModelsPage() {
               title={text("noMatch")}
               action={
                 <Button onClick={() => filter({ q: undefined, type: undefined, health: undefined })}>
-                  {text("clear")}
+                  {commonText("clearFilters")}
                 </Button>
               }
             >

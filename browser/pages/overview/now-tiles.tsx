@@ -35,7 +35,6 @@ export function NowTiles() {
         <Failure
           title={stats.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
           error={stats.error}
-          retryLabel={STATE_TEXTS.retry}
           onRetry={stats.refetch}
           isRetrying={stats.isFetching}
         />

@@ -3,7 +3,6 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { explainAttention } from "../../explain/explain-attention.ts";
 import { GrafanaLink } from "../../links/grafana-link.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
@@ -84,7 +83,7 @@ function Attention() {
       }
       isFlush
     >
-      <Loaded state={attention} texts={STATE_TEXTS}>
+      <Loaded state={attention}>
         {(items) => (
           <AttentionList
             items={items}

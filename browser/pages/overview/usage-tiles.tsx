@@ -43,7 +43,6 @@ export function UsageTiles() {
         <Failure
           title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
           error={failed.error}
-          retryLabel={STATE_TEXTS.retry}
           onRetry={failed.refetch}
           isRetrying={failed.isFetching}
         />

@@ -38,7 +38,7 @@ export function CodeDialog({
   const [shown, setShown] = useState<(typeof LANGUAGES)[number]["id"]>("curl");
   const code = { baseUrl: session.data?.proxy_base_url ?? SOME_GATEWAY, api, body: bodyOf(lane) };
   return (
-    <Dialog isOpen onClose={onClose} title={text("code")} closeLabel={commonText("close")}>
+    <Dialog isOpen onClose={onClose} title={text("code")}>
       <p>{text("codeHint")}</p>
       {models.length > 1 && (
         <SelectField

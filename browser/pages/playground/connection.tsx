@@ -5,7 +5,7 @@ import type { ApiError } from "../../data/api-error.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { retries } from "../../data/reads.ts";
 import { TenantByIdFilter } from "../../forms/filters/found-filters.tsx";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
 import { IconButton } from "../../ui/button.tsx";
@@ -126,7 +126,6 @@ export function Connection({
         <Failure
           title={text("modelsFailed")}
           error={models.error}
-          retryLabel={STATE_TEXTS.retry}
           onRetry={models.refetch}
           isRetrying={models.isFetching}
         />

@@ -11,7 +11,7 @@ import {
   SECRET_VARIABLE,
 } from "../../forms/keys/call-examples.ts";
 import { keyState } from "../../forms/keys/key-state.ts";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
@@ -61,7 +61,7 @@ export function GuidePage() {
   return (
     <Stack>
       <PageHead title={pageText("portalGuide")} question={pageText("portalGuideQuestion")} />
-      <Loaded state={models} texts={STATE_TEXTS}>
+      <Loaded state={models}>
         {(all) => {
           const fitting = all.filter(({ enabled, model_type }) => enabled && kinds?.includes(model_type) !== false);
           const usable = fitting.filter(

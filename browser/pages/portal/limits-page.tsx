@@ -33,9 +33,7 @@ export function PortalLimitsPage() {
   return (
     <Stack>
       <PageHead title={pageText("portalLimits")} question={pageText("portalLimitsQuestion")} />
-      <Loaded state={tenant} texts={STATE_TEXTS}>
-        {(one) => <Limits tenant={one} />}
-      </Loaded>
+      <Loaded state={tenant}>{(one) => <Limits tenant={one} />}</Loaded>
     </Stack>
   );
 }
@@ -57,7 +55,6 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
         <Failure
           title={usage.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
           error={usage.error}
-          retryLabel={STATE_TEXTS.retry}
           onRetry={usage.refetch}
           isRetrying={usage.isFetching}
         />

@@ -68,7 +68,6 @@ export function PortalModelsPage() {
             : { title: <bdi>{opened.model_name}</bdi>, content: <ModelPanel model={opened} /> }
         }
         label={text("model")}
-        closeLabel={commonText("close")}
         onClose={() => change({ open: undefined })}
       >
         <ListTable

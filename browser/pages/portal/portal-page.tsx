@@ -38,9 +38,7 @@ export function PortalPage() {
         question={pageText("portalQuestion")}
         actions={<Link to="/portal/guide">{text("guideLink")}</Link>}
       />
-      <Loaded state={tenant} texts={STATE_TEXTS}>
-        {(one) => <Portal tenant={one} />}
-      </Loaded>
+      <Loaded state={tenant}>{(one) => <Portal tenant={one} />}</Loaded>
     </Stack>
   );
 }
@@ -78,7 +76,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
   const shown = useIsLate() || isThere ? answer : undefined;
   const capturedMs = instantOf(tenant.capture_until);
   return (
-    <Loaded state={{ ...used, data: shown, error: null }} texts={STATE_TEXTS}>
+    <Loaded state={{ ...used, data: shown, error: null }}>
       {() => (
         <>
           <Notice tone={answer.tone}>
@@ -92,7 +90,6 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
             <Failure
               title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
               error={failed.error}
-              retryLabel={STATE_TEXTS.retry}
               onRetry={failed.refetch}
               isRetrying={failed.isFetching}
             />

@@ -3,7 +3,6 @@ import { Link } from "@tanstack/react-router";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { runOutWords } from "../../explain/run-out.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
@@ -56,7 +55,7 @@ export function BudgetsPanel() {
   ];
   return (
     <Panel isFlush title={text("budgets")} note={text("budgetsNote")}>
-      <Loaded state={budgets} texts={STATE_TEXTS}>
+      <Loaded state={budgets}>
         {(rows) => (
           <Table
             label={text("budgets")}

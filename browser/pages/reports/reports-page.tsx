@@ -13,7 +13,7 @@ import { useListView } from "../../forms/list/use-list-view.tsx";
 import { KeptFrom } from "../../forms/usage/kept-from.tsx";
 import { OfTenant, type ShownTenant } from "../../forms/usage/of-tenant.tsx";
 import { reportFigures, reportTotals } from "../../forms/usage/report-figures.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
@@ -159,7 +159,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
               tone="quiet"
               onClick={() => onChange({ tenant_id: undefined, key_id: undefined, model: undefined })}
             >
-              {text("clear")}
+              {commonText("clearFilters")}
             </Button>
           )}
         </Filters>
@@ -179,7 +179,7 @@ function Report({ search, tenantId, tenantName, isAdmin, isReady, onChange }: Re
         <Empty title={text("chooseTag")}>{text("chooseTagText")}</Empty>
       ) : (
         /* with the models, whose remark stands above the table: nothing moves when it comes */
-        <Loaded state={models.isPending ? { ...rows, data: undefined } : rows} texts={STATE_TEXTS}>
+        <Loaded state={models.isPending ? { ...rows, data: undefined } : rows}>
           {(shown) => (
             <ReportBody
               rows={shown}

@@ -8,7 +8,6 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { reportFigures } from "../../forms/usage/report-figures.ts";
 import { rowName } from "../../forms/usage/row-name.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
@@ -57,7 +56,7 @@ export function SpendChart({ by, measure, rows, query, zone, range, isReady }: S
           series={[{ id: measure.id, label: text(measure.id), values: days.map(({ value }) => value) }]}
         />
       ) : (
-        <Loaded state={spend} texts={STATE_TEXTS}>
+        <Loaded state={spend}>
           {(shown) => <Bars measure={measure} zone={zone} range={range} {...stacked(shown, by, measure)} />}
         </Loaded>
       )}

@@ -15,7 +15,6 @@ import { useListView } from "../../forms/list/use-list-view.tsx";
 import { KeptFrom } from "../../forms/usage/kept-from.tsx";
 import { reportFigures, reportTotals } from "../../forms/usage/report-figures.ts";
 import { rowName } from "../../forms/usage/row-name.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
@@ -99,7 +98,7 @@ export function StatementPage() {
           {text("goneText")}
         </Empty>
       ) : (
-        <Loaded state={{ ...tenant, data: shown }} texts={STATE_TEXTS}>
+        <Loaded state={{ ...tenant, data: shown }}>
           {(one) => <Statement tenant={one} month={month} zone={zone} nowMs={nowMs} />}
         </Loaded>
       )}
@@ -145,9 +144,9 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
       </div>
       {!isOver && <Notice tone="warn">{text("notOver")}</Notice>}
       <KeptFrom zone={zone} first={days.first} nowMs={nowMs} />
-      <Loaded state={byModel} texts={STATE_TEXTS}>
+      <Loaded state={byModel}>
         {(ofModels) => (
-          <Loaded state={byKey} texts={STATE_TEXTS}>
+          <Loaded state={byKey}>
             {(ofKeys) => (
               <>
                 <StatementRows rows={ofModels} by="model" of={`${tenant.id}-${month}`} />

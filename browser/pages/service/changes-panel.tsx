@@ -6,7 +6,6 @@ import { read } from "../../data/reads.ts";
 import { actionText } from "../../forms/audit/action-words.ts";
 import { type AuditEntry, ObjectLink } from "../../forms/audit/audit-words.tsx";
 import { useObjectNames } from "../../forms/audit/use-object-names.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { serviceTexts } from "../../messages/en/service.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
@@ -78,7 +77,7 @@ export function ChangesPanel({ changes }: { readonly changes: ReturnType<typeof 
       note={text("changesNote", { count: CHANGES_MAX })}
       actions={<Link to="/audit">{text("allChanges")}</Link>}
     >
-      <Loaded state={changes} texts={STATE_TEXTS}>
+      <Loaded state={changes}>
         {(rows) => (
           <Table
             label={text("changes")}

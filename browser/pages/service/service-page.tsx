@@ -11,7 +11,7 @@ import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { useListView } from "../../forms/list/use-list-view.tsx";
 import { OfTenant, type ShownTenant } from "../../forms/usage/of-tenant.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { serviceTexts } from "../../messages/en/service.ts";
 import { texts } from "../../messages/texts.ts";
@@ -143,12 +143,12 @@ function Service({ tenantId, tenantName, isAdmin, isReady, onChange }: ServicePr
               tone="quiet"
               onClick={() => onChange({ tenant_id: undefined, model: undefined, endpoint: undefined })}
             >
-              {text("clear")}
+              {commonText("clearFilters")}
             </Button>
           )}
         </Filters>
       </search>
-      <Loaded state={overTime} texts={STATE_TEXTS}>
+      <Loaded state={overTime}>
         {(found) => (
           <>
             <OutcomeTiles
@@ -174,9 +174,7 @@ function Service({ tenantId, tenantName, isAdmin, isReady, onChange }: ServicePr
           {text("sourceTimes", { width: formatMs(window.widthMs) })}{" "}
           {(by === "endpoint" || endpoint !== undefined) && text("sourceEndpoints")}
         </p>
-        <Loaded state={rows} texts={STATE_TEXTS}>
-          {(found) => <Groups rows={found} by={by} />}
-        </Loaded>
+        <Loaded state={rows}>{(found) => <Groups rows={found} by={by} />}</Loaded>
         {isAdmin && <ChangesPanel changes={changes} />}
       </Stack>
     </Stack>

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { read } from "../../data/reads.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
@@ -20,7 +19,7 @@ export function AboutTab() {
   const when = (instant: string | null): string => formatInstant(zone, instant === null ? null : instantOf(instant));
   return (
     <Panel title={text("about")}>
-      <Loaded state={about} texts={STATE_TEXTS}>
+      <Loaded state={about}>
         {(one) => (
           <Facts
             facts={[

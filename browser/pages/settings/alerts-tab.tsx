@@ -7,7 +7,6 @@ import { objectSpecs, secretSpec } from "../../forms/record/field-specs.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { Trial } from "../../forms/trial.tsx";
 import { TargetLink } from "../../links/target-link.tsx";
-import { commonText } from "../../messages/common.ts";
 import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -102,7 +101,6 @@ function TurnOff() {
         onConfirm={() => write.run(null)}
         title={text("emailOffTitle")}
         confirmLabel={text("emailTurnOff")}
-        cancelLabel={commonText("cancel")}
         isBusy={write.isBusy}
       >
         {text("emailOffText")}

@@ -141,7 +141,6 @@ function ConfirmRestore({ file, onClose, onDone }: ConfirmRestoreProps) {
       isOpen
       onClose={onClose}
       title={text("restore")}
-      closeLabel={commonText("close")}
       footer={
         <>
           <Button onClick={onClose}>{commonText("cancel")}</Button>

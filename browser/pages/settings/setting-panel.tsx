@@ -8,7 +8,6 @@ import type { IfMatch } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { RecordForm, type Revision } from "../../forms/record/record-form.tsx";
 import type { Answered } from "../../forms/record/use-announced-write.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -85,7 +84,7 @@ export function SettingPanel({
   const fields = (answer: Revision): Revision => ({ ...(fieldsOf?.(answer) ?? answer), rev: answer.rev });
   const listed = sources.data?.find((one) => one.name === ROWS[name]);
   return (
-    <Loaded state={setting} texts={STATE_TEXTS}>
+    <Loaded state={setting}>
       {(answer) =>
         // Drawn when all of it is there: what comes later would move what is below.
         sources.isPending ? null : (

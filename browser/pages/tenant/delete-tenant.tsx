@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api, type Records } from "../../data/api.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { TENANT_READS } from "../../forms/tenant-status.tsx";
+import { commonText } from "../../messages/common.ts";
 import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -24,8 +25,8 @@ export function DeleteTenant({ tenant: { id, name }, onClose }: DeleteTenantProp
     send: async () => await api.DELETE("/api/v1/tenants/{id}", { params: { path: { id } } }),
     touches: TENANT_READS,
     ends: "/api/v1/tenants/{id}",
-    done: () => text("deleted", { name }),
-    failed: () => text("deleteFailed", { name }),
+    done: () => commonText("deleted", { name }),
+    failed: () => commonText("notDeleted", { name }),
     onDone: () => void navigate({ to: "/tenants" }),
   });
   const isConfirmed = typed.trim() === name;
@@ -34,12 +35,11 @@ export function DeleteTenant({ tenant: { id, name }, onClose }: DeleteTenantProp
       isOpen
       onClose={onClose}
       title={text("deleteTitle", { name })}
-      closeLabel={text("close")}
       footer={
         <>
-          <Button onClick={onClose}>{text("cancel")}</Button>
+          <Button onClick={onClose}>{commonText("cancel")}</Button>
           <Button tone="danger" disabled={!isConfirmed} isBusy={write.isBusy} onClick={() => write.run(null)}>
-            {text("delete")}
+            {commonText("delete")}
           </Button>
         </>
       }

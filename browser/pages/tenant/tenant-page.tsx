@@ -6,6 +6,7 @@ import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { StatusBadge, StatusButtons } from "../../forms/tenant-status.tsx";
+import { commonText } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
@@ -57,7 +58,7 @@ export function TenantPage() {
   if (isGone && shown === undefined)
     return (
       <Empty title={text("gone")} action={role === "admin" ? <Link to="/tenants">{text("back")}</Link> : undefined}>
-        {text("goneText")}
+        {commonText("gone")}
       </Empty>
     );
   return (
@@ -110,7 +111,7 @@ function TenantParts({ tenant }: TenantTabProps) {
             )}
             {isAdmin && (
               <Button writes tone="danger" onClick={() => setDeleting(true)}>
-                {text("delete")}
+                {commonText("delete")}
               </Button>
             )}
           </>

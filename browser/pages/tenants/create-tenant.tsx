@@ -42,7 +42,7 @@ export function CreateTenant({
   const groups = useQuery(read("/api/v1/fairshare/groups"));
   const initial = { timezone: Intl.DateTimeFormat().resolvedOptions().timeZone, weight: 100, ...NO_RATES };
   return (
-    <Dialog isOpen isKept onClose={onClose} title={text("createTitle")} closeLabel={text("close")}>
+    <Dialog isOpen isKept onClose={onClose} title={text("createTitle")}>
       <CreateForm
         specs={SPECS}
         schema={createTenantSchema}

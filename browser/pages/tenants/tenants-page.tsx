@@ -14,6 +14,7 @@ import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx
 import { SearchField } from "../../forms/search-field.tsx";
 import { StatusBadge, StatusButtons } from "../../forms/tenant-status.tsx";
 import { sumCostUsd } from "../../forms/usage/row-cost.ts";
+import { commonText } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { tenantsTexts } from "../../messages/en/tenants.ts";
 import { texts } from "../../messages/texts.ts";
@@ -108,7 +109,7 @@ export function TenantsPage() {
               title={text("noMatch")}
               action={
                 <Button onClick={() => filter({ q: undefined, status: undefined, group: undefined })}>
-                  {text("clear")}
+                  {commonText("clearFilters")}
                 </Button>
               }
             >

@@ -12,7 +12,6 @@ import { CreateForm } from "../../forms/record/create-form.tsx";
 import { type FieldSpec, fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { commonText } from "../../messages/common.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -122,7 +121,7 @@ function AddGrant({ providers, onClose }: { readonly providers: readonly string[
     valueSpec("tenant_id"),
   ];
   return (
-    <Dialog isOpen isKept onClose={onClose} title={text("addGrantTitle")} closeLabel={commonText("close")}>
+    <Dialog isOpen isKept onClose={onClose} title={text("addGrantTitle")}>
       <CreateForm
         specs={specs}
         schema={createGroupGrantSchema}

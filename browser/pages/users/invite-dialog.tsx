@@ -4,7 +4,6 @@ import { createInvitationSchema } from "../../../shared/schema/invitation.ts";
 import { answerValue, api } from "../../data/api.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import { type FieldSpec, fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
-import { commonText } from "../../messages/common.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -23,7 +22,7 @@ const INITIAL = { email: "", role: "user", tenant_ids: [], expires_in_days: 7 };
 export function InviteDialog({ onClose, onInvited }: { readonly onClose: () => void; readonly onInvited: () => void }) {
   const queries = useQueryClient();
   return (
-    <Dialog isOpen isKept onClose={onClose} title={text("inviteTitle")} closeLabel={commonText("close")}>
+    <Dialog isOpen isKept onClose={onClose} title={text("inviteTitle")}>
       <CreateForm
         specs={SPECS}
         schema={createInvitationSchema}

@@ -9,6 +9,7 @@ import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { SearchField } from "../../forms/search-field.tsx";
+import { commonText } from "../../messages/common.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -73,7 +74,11 @@ export function PeopleTab() {
           Object.keys(filters).length > 0 ? (
             <Empty
               title={text("noMatch")}
-              action={<Button onClick={() => filter({ q: undefined, status: undefined })}>{text("clear")}</Button>}
+              action={
+                <Button onClick={() => filter({ q: undefined, status: undefined })}>
+                  {commonText("clearFilters")}
+                </Button>
+              }
             >
               {text("noMatchText")}
             </Empty>

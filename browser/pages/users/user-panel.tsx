@@ -1,4 +1,5 @@
 /** One user beside the list: approval, access, and everything that was done to the account. */
+
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { USER_FIELDS } from "../../../shared/fields/user-fields.ts";
@@ -10,7 +11,7 @@ import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import { fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
 import { choiceLabel } from "../../forms/record/field-words.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -39,19 +40,11 @@ export function UserPanel({ userId, onClose }: { readonly userId: string; readon
   const shown = user.data?.id === userId.toLowerCase() ? user.data : undefined;
   const isGone = user.error !== null && (user.error.status === 404 || user.error.status === 400);
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      place="side"
-      title={<bdi>{formatText(shown?.email)}</bdi>}
-      closeLabel={text("close")}
-    >
+    <Dialog isOpen onClose={onClose} place="side" title={<bdi>{formatText(shown?.email)}</bdi>}>
       {isGone ? (
-        <Empty title={text("gone")}>{text("goneText")}</Empty>
+        <Empty title={text("gone")}>{commonText("gone")}</Empty>
       ) : (
-        <Loaded state={{ ...user, data: shown }} texts={STATE_TEXTS}>
-          {(one) => <UserDetails user={one} onClose={onClose} />}
-        </Loaded>
+        <Loaded state={{ ...user, data: shown }}>{(one) => <UserDetails user={one} onClose={onClose} />}</Loaded>
       )}
     </Dialog>
   );
@@ -185,7 +178,7 @@ function DeleteUser({ user: { id, email }, onDeleted }: { readonly user: User; r
   return (
     <Row isEnd>
       <DeleteButton
-        label={text("delete")}
+        label={commonText("delete")}
         title={text("deleteTitle", { email })}
         send={async () => await api.DELETE("/api/v1/users/{id}", { params: { path: { id } } })}
         touches={USER_READS}
