@@ -6,11 +6,11 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type ModelHealthDetail, modelHealthDetailSchema } from "../../shared/schema/model-health.ts";
 import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { modelHealth, modelHealthChecks, models } from "../db/schema/models.ts";
+import { shownStatus } from "../db/shown-status.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { parseId } from "../kernel/parse.ts";
 import { healthSummary } from "./health-record.ts";
-import { shownStatus } from "./shown-health.ts";
 
 const CHECKS_SHOWN = 50;
 

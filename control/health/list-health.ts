@@ -4,10 +4,10 @@
 import { asc, eq } from "drizzle-orm";
 import type { ModelHealthSummary } from "../../shared/schema/model-health.ts";
 import { modelHealth, models } from "../db/schema/models.ts";
+import { shownStatus } from "../db/shown-status.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { healthSummary } from "./health-record.ts";
-import { shownStatus } from "./shown-health.ts";
 
 /** One summary per model. */
 export async function listHealth(ctx: VerbContext): Promise<ModelHealthSummary[]> {

@@ -2,10 +2,7 @@
  * The state of models as reads show it (docs/rules/health.md#shown-state). A managed model that no replica serves is down, whatever
  * its checks have found so far; where checks have found nothing, requests say how a model does. No request is routed by it.
  */
-import { eq, type SQL, sql } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
-import { managedModels, modelReplicas } from "../db/schema/managed-models.ts";
-import { modelHealth, models } from "../db/schema/models.ts";
 import { SharedReads } from "../kernel/shared-reads.ts";
 import { modelOutcomes, type Outcomes } from "../usage/analytics/recent-traffic.ts";
 import type { AnalyticsStore } from "../usage/analytics/store.ts";
@@ -18,16 +15,8 @@ const WITHIN_MS = 1000;
 const FAILED_MIN = 3;
 const FAILED_SHARE = 0.2;
 
-const isUnserved: SQL = sql`EXISTS (SELECT FROM ${managedModels} WHERE ${eq(managedModels.model_id, models.id)}
-  AND ${managedModels.enabled} AND ${managedModels.target_replicas} > 0
-  AND NOT EXISTS (SELECT FROM ${modelReplicas} WHERE ${eq(modelReplicas.model_id, models.id)} AND ${modelReplicas.state} = 'healthy'))`;
-
-/** The status in a read that joins the health of its models. */
-export const shownStatus: SQL<string> = sql<string>`CASE WHEN ${modelHealth.status} IS DISTINCT FROM 'healthy' AND ${isUnserved}
-  THEN 'unhealthy' ELSE coalesce(${modelHealth.status}, ${UNKNOWN_HEALTH.status}) END`;
-
 /** The status of a model by its name, where `status` is what its checks found. */
-export type StatusOf = (name: string, status: string) => string;
+type StatusOf = (name: string, status: string) => string;
 
 export class TrafficHealth {
   readonly #store: Pick<AnalyticsStore, "rows" | "db">;

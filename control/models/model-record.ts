@@ -4,7 +4,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type CreateModel, type Model, modelSchema } from "../../shared/schema/model.ts";
 import type { Transaction } from "../db/connect.ts";
 import { type ModelRow, modelHealth, models } from "../db/schema/models.ts";
-import { shownStatus } from "../health/shown-health.ts";
+import { shownStatus } from "../db/shown-status.ts";
 import { withIsoTimes } from "../kernel/iso-times.ts";
 import { dropUndefined } from "../kernel/parse.ts";
 

@@ -8,7 +8,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type Overview, overviewQuerySchema } from "../../shared/schema/usage-reads.ts";
 import { modelHealth, models } from "../db/schema/models.ts";
 import { apiKeys, tenants } from "../db/schema/tenancy.ts";
-import { shownStatus } from "../health/shown-health.ts";
+import { shownStatus } from "../db/shown-status.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { parse } from "../kernel/parse.ts";

@@ -175,9 +175,7 @@ describe("an answer that an upstream keeps", () => {
     expect(upstream.seen(own.mark)).toEqual([]);
   });
 
-  it("is unknown to another tenant also by the ids of its items, with or without content", {
-    tags: ["check"],
-  }, async () => {
+  it("is unknown to another tenant also by the ids of its items", { tags: ["check"] }, async () => {
     const { own, other } = await scene();
     const { output } = await created(own);
     const item = `"id":"${output[0]?.id}"`;
@@ -227,7 +225,7 @@ describe("an answer that an upstream keeps", () => {
   });
 });
 
-describe("an object that the gateway has given to nobody", () => {
+describe("an object that the gateway has given to nobody", { tags: ["check"] }, () => {
   const ID = "obj_0123456789";
   const content = [{ type: "input_file", file_id: ID }];
   it.each<[string, Fields]>([
@@ -251,13 +249,13 @@ describe("an object that the gateway has given to nobody", () => {
     ["input", { input: { id: ID } }],
     ["container", { tools: [{ type: "code_interpreter", container: ID }] }],
     ["file_ids", { tools: [{ type: "code_interpreter", container: { type: "auto", file_ids: [ID] } }] }],
-  ])("is refused as %s of %j, before its upstream is called", { tags: ["check"] }, async (param, body) => {
+  ])("is refused as %s of %j, before its upstream is called", async (param, body) => {
     const { own } = await scene();
     expect(await outcome(await ask(own, body))).toEqual(notFound(param));
     expect(upstream.seen(own.mark)).toEqual([]);
   });
 
-  it.each(["input", "Input"])("is refused beside another input, also as %s", { tags: ["check"] }, async (name) => {
+  it.each(["input", "Input"])("is refused beside another input, also as %s", async (name) => {
     const { own } = await scene();
     const body = `{"model":"${own.model.model_name}","${name}":[{"id":"${ID}"}],"input":"x"}`;
     expect(await outcome(await call(own, "/responses", body))).toEqual({
@@ -267,7 +265,7 @@ describe("an object that the gateway has given to nobody", () => {
     });
   });
 
-  it.each(["file_id", "images[][file_id]"])("is refused as field %s of a form", { tags: ["check"] }, async (name) => {
+  it.each(["file_id", "images[][file_id]"])("is refused as field %s of a form", async (name) => {
     const { own } = await scene();
     const form = new FormData();
     form.set("model", own.model.model_name);
@@ -298,35 +296,29 @@ describe("an object that the gateway has given to nobody", () => {
     ["a sound of a chat", "/chat/completions", { messages: [{ role: "assistant", audio: { id: ID } }] }],
     ["the container of a message", "/messages", { messages: [], container: ID }],
     ["a file of a message", "/messages", { messages: [{ role: "user", content: [{ source: { file_id: ID } }] }] }],
-  ])("is refused as %s", { tags: ["check"] }, async (_, path, body) => {
+  ])("is refused as %s", async (_, path, body) => {
     const { own } = await scene();
     expect(await outcome(await call(own, path, body))).toMatchObject({ status: 404, code: "object_not_found" });
     expect(upstream.seen(own.mark)).toEqual([]);
   });
 
-  it("is not known because an answer repeats what its client, or the client's tool server, wrote", {
-    tags: ["check"],
-  }, async () => {
+  it("is not known because an answer repeats what its client, or the client's tool server, wrote", async () => {
     const { own } = await scene();
     await created(own, { metadata: { id: ID, container_id: ID }, tools: [{ type: "function", id: ID }] });
     expect(await outcome(await ask(own, { previous_response_id: ID }))).toEqual(notFound("previous_response_id"));
   });
 
-  it.each([/^/, /^resp_/])(
-    "is not taken by a client that chooses it without %s as its answer's id",
-    { tags: ["check"] },
-    async (cut) => {
-      const { own, other } = await scene();
-      const { id } = await created(own);
-      expect(await outcome(await ask(other, { request_id: id.replace(cut, "") }))).toEqual(notFound("request_id"));
-      expect(upstream.seen(own.mark)).toHaveLength(1);
-      for (const caller of [own, other]) expect((await created(caller, { request_id: "mine" })).id).toBe("mine");
-      for (const caller of [own, other])
-        expect(await outcome(await call(caller, "/responses/mine", null, "GET"))).toEqual(notFound(null));
-    },
-  );
+  it.each([/^/, /^resp_/])("is not taken by a client that chooses it without %s as its answer's id", async (cut) => {
+    const { own, other } = await scene();
+    const { id } = await created(own);
+    expect(await outcome(await ask(other, { request_id: id.replace(cut, "") }))).toEqual(notFound("request_id"));
+    expect(upstream.seen(own.mark)).toHaveLength(1);
+    for (const caller of [own, other]) expect((await created(caller, { request_id: "mine" })).id).toBe("mine");
+    for (const caller of [own, other])
+      expect(await outcome(await call(caller, "/responses/mine", null, "GET"))).toEqual(notFound(null));
+  });
 
-  it("is not looked for in data of the client, or in items that are complete", { tags: ["check"] }, async () => {
+  it("is not looked for in data of the client, or in items that are complete", async () => {
     const { own } = await scene();
     const schema = { type: "object", properties: { file_id: { type: "string" } }, example: { file_id: ID } };
     const body = {
@@ -345,7 +337,7 @@ describe("an object that the gateway has given to nobody", () => {
     expect(await outcome(await ask(own, body))).toEqual(DONE);
   });
 
-  it("cannot be read, and its routes stay unknown by other methods", { tags: ["check"] }, async () => {
+  it("cannot be read, and its routes stay unknown by other methods", async () => {
     const { own } = await scene();
     const outcomes = await Promise.all([
       call(own, `/responses/${ID}`, null, "GET").then(outcome),
@@ -358,10 +350,8 @@ describe("an object that the gateway has given to nobody", () => {
   });
 });
 
-describe("a request that names a stored answer", () => {
-  it("goes to the endpoint that made it, also when another one comes first, and to no other", {
-    tags: ["check"],
-  }, async () => {
+describe("a request that names a stored answer", { tags: ["check"] }, () => {
+  it("goes to the endpoint that made it, also when another one comes first, and to no other", async () => {
     const { own } = await scene();
     const ids: Record<string, string> = {};
     for (const [name, priority] of Object.entries({ a: 1, b: 2 })) {
@@ -388,7 +378,7 @@ describe("a request that names a stored answer", () => {
     });
   });
 
-  it("may be for another model of the same server", { tags: ["check"] }, async () => {
+  it("may be for another model of the same server", async () => {
     const { own } = await scene();
     const { id } = await created(own);
     const sibling = await fixture.gateway.mint(upstream.baseOf(own.mark));
@@ -400,7 +390,7 @@ describe("a request that names a stored answer", () => {
     });
   });
 
-  it("shows no text of a background answer that the tenant's policy keeps back", { tags: ["check"] }, async () => {
+  it("shows no text of a background answer that the tenant's policy keeps back", async () => {
     const { own } = await scene();
     const { id } = await created(own, { background: true });
     const policy = { output_scanners: ["ban_keywords"], ban_keywords: ["4711"] };
