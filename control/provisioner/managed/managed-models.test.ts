@@ -203,6 +203,9 @@ describe("the spec of a managed model", () => {
       name: model_name,
       detail: "Invalid qos specification",
       since: null,
+      severity: "warning",
+      alert_key: null,
+      muted_until: null,
     });
     expect((await report(`a\0b\ud800${"😀".repeat(5000)}`)).provision_error).toHaveLength(2 * 2000 - 4);
     expect(await report("")).toMatchObject({ provision_error: null });
