@@ -52,6 +52,11 @@ async function fill(): Promise<void> {
     `INSERT INTO model_health (model_id) SELECT id FROM models`,
     `INSERT INTO model_endpoints (model_id, name, api_base, priority, rev)
        SELECT id, 'endpoint-' || n, 'http://127.0.0.1/v1', n, 1 FROM models, generate_series(1, 4) AS n`,
+    `INSERT INTO managed_models (model_id, enabled, partition, gres, nodes, image, preamble, log_output_dir, launch_command, script_body,
+         serving_port, health_path, target_replicas, min_replicas, max_job_failures, launcher_spec)
+       SELECT id, true, 'gpu', 'gpu:1', 1, '', '', '', '', '', 8000, '/', 2, 1, 3, '{}' FROM models`,
+    `INSERT INTO model_replicas (model_id, model_name, intent_id, state)
+       SELECT id, model_name, gen_random_uuid(), 'healthy' FROM models, generate_series(1, 2)`,
     `INSERT INTO fairshare_groups (name, weight, rev) SELECT 'group-' || n, 1, 1 FROM generate_series(1, 5000) AS n`,
     `INSERT INTO audit_log (ts, actor, action, entity_type, entity_id)
        SELECT now() - n * interval '1 second', 'actor-' || n % 50, (array['update_key', 'create_key', 'delete_key'])[1 + n % 3], 'api_key', n % 1000
