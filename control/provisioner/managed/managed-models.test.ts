@@ -196,17 +196,16 @@ describe("the spec of a managed model", () => {
       ...before,
       provision_error: "Invalid qos specification",
     });
-    expect(await send("GET", "/overview/attention")).toContainEqual({
+    const entry = {
       kind: "provision_failed",
       entity_type: "model",
       entity_id: id,
       name: model_name,
-      detail: "Invalid qos specification",
-      since: null,
       severity: "warning",
-      alert_key: null,
-      muted_until: null,
-    });
+    };
+    expect(await send("GET", "/overview/attention")).toContainEqual(
+      expect.objectContaining({ ...entry, detail: "Invalid qos specification" }),
+    );
     expect((await report(`a\0b\ud800${"😀".repeat(5000)}`)).provision_error).toHaveLength(2 * 2000 - 4);
     expect(await report("")).toMatchObject({ provision_error: null });
     await refused("PATCH", `/models/${id}/managed/provision-error`, {});
