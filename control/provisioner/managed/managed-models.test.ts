@@ -196,13 +196,7 @@ describe("the spec of a managed model", () => {
       ...before,
       provision_error: "Invalid qos specification",
     });
-    const entry = {
-      kind: "provision_failed",
-      entity_type: "model",
-      entity_id: id,
-      name: model_name,
-      severity: "warning",
-    };
+    const entry = { kind: "provision_failed", entity_id: id, name: model_name, severity: "warning" };
     expect(await send("GET", "/overview/attention")).toContainEqual(
       expect.objectContaining({ ...entry, detail: "Invalid qos specification" }),
     );
