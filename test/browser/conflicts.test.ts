@@ -303,7 +303,7 @@ describe.each(FORMS)("$name", ({ field, mine, shown, stored, make }) => {
       .filter({ has: page.getByLabel(field, { exact: true }) })
       .first();
     await form.getByRole("button", { name: "Save" }).click();
-    await form.getByText(/\(changed_meanwhile\)/).waitFor();
+    await form.getByText(/has changed since it was read/).waitFor();
     expect(await now()).not.toEqual(stored);
   });
 });
@@ -319,7 +319,7 @@ it("sets no policy over the one that another admin has just set", async () => {
   await page.getByRole("button", { name: "Save" }).click();
   await page
     .locator("form")
-    .getByText(/\(changed_meanwhile\)/)
+    .getByText(/has changed since it was read/)
     .waitFor();
   expect((await must<Tenant>("GET", `/tenants/${id}`)).guardrails_policy).toMatchObject(policy);
 });
