@@ -23,7 +23,7 @@ const shownAfter = async (requests: number, served: number) =>
   (await statusOf([{ name: "m", requests, served }])).shown;
 
 describe("a model whose checks found nothing", () => {
-  it("is healthy when it serves, and degraded when at least three and a fifth of the requests fail", async () => {
+  it("is healthy when it serves, and degraded from three and a fifth of failed requests on", async () => {
     expect(await shownAfter(40, 27)).toBe("degraded");
     expect(await shownAfter(5, 0)).toBe("degraded");
     expect(await shownAfter(40, 35)).toBe("healthy");

@@ -15,7 +15,7 @@ describe("the rate of a budget", () => {
     );
   const rate = (recent: RecentUse | undefined, day: number) => ratePerDay(recent, "tokens", START + day * DAY_MS);
 
-  it("covers the time since the first use, of which the first day is a whole one", () => {
+  it("covers the time since the first use, and counts the first day whole", () => {
     const recent = used([29.5, 10_000]);
     expect(rate(recent, 29.5)).toBe(10_000);
     expect(rate(recent, 29.51)).toBeCloseTo(10_000, -2);

@@ -148,7 +148,7 @@ describe("requests of one isolate", () => {
 });
 
 describe("a session that breaks", () => {
-  it("settles nobody: its requests keep slots and places, and end with one row each, over and over", {
+  it("settles nobody: requests keep slots and places, and end with one row each", {
     tags: ["check"],
   }, async () => {
     const isolate = await isolateOf(3);
@@ -235,7 +235,7 @@ describe("an isolate that is gone", () => {
     });
   });
 
-  it("holds its slots for the grace only: others get them, and it is counted again when it is back", {
+  it("holds its slots for the grace only, and is counted again when it is back", {
     tags: ["check"],
   }, async () => {
     const isolate = await isolateOf(2);

@@ -356,7 +356,7 @@ describe("budgets", () => {
     client.socket.close();
   });
 
-  it("are reserved by the output limit that the upstream has taken, and not by one that it refuses", {
+  it("are reserved by the output limit that the upstream took, not by a refused one", {
     tags: ["check"],
   }, async () => {
     const [refusing, taking] = [await mint("hold,refuses-settings"), await mint("hold")];

@@ -203,7 +203,7 @@ describe("OpenAI's SDK at a model of chat completions", () => {
 });
 
 describe("an agent for code at a model of chat completions", () => {
-  it("is answered as it asks: grammars, searches that the model has not, hints and sealed reasoning", {
+  it("is answered as it asks: grammars, missing searches, hints and sealed reasoning", {
     tags: ["check"],
   }, async () => {
     const minted = await fixture.gateway.mint(toolModel().url, "plain", TRANSLATED);

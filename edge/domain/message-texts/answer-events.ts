@@ -206,7 +206,7 @@ function areNumbers(type: string | null, event: JsonObject): boolean {
   return !isKnown(type) || NUMBERS.every((name) => isPlace(event[name] ?? 0));
 }
 
-/** False: an event has two choices with one number, of which some clients read the first. */
+/** False: two choices of an event have the same number, and some clients read only the first. */
 function areApart(choices: unknown): boolean {
   if (!Array.isArray(choices)) return true;
   const numbers = choices.map((choice, at) => objectOf(choice)["index"] ?? at);
