@@ -19,7 +19,7 @@ const GZIP_BUDGET_BYTES = 362_000;
  * The console's compressed sizes: of the first page, of an additional page, of a part of a page that is loaded when it is
  * opened (a form brings its validating schemas), of all scripts, and of the stylesheet.
  */
-const CONSOLE_BUDGET_BYTES = { first: 164_000, page: 22_000, part: 53_000, all: 450_000, style: 20_000 };
+const CONSOLE_BUDGET_BYTES = { first: 166_000, page: 22_000, part: 53_000, all: 450_000, style: 20_000 };
 
 const DIST = join(import.meta.dirname, "../dist");
 
