@@ -1,4 +1,8 @@
-/** The service as a process: how it starts, refuses to start, and ends. */
+/**
+ * The service as a process: how it starts, refuses to start, and ends.
+ *
+ * @module-tag check
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -132,7 +136,7 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     });
     await new Promise((resolve) => other.close(resolve));
   };
-  it("names a port of the API that another process has", { tags: ["check"] }, async () => {
+  it("names a port of the API that another process has", async () => {
     await namesTheTakenPort("GATEWAY_ADMIN_LISTEN");
   });
   it("names a port of the metrics that another process has", { tags: ["long"] }, async () => {

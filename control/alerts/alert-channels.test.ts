@@ -1,4 +1,8 @@
-/** The channels of alerts: how admins change them, and which messages each gets, over real webhooks and a real mail server. */
+/**
+ * The channels of alerts: how admins change them, and which messages each gets, over real webhooks and a real mail server.
+ *
+ * @module-tag check
+ */
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
@@ -134,7 +138,7 @@ describe("a channel", () => {
     });
   });
 
-  it("of programs gets a JSON object that leads to the alert in the console", { tags: ["check"] }, async () => {
+  it("of programs gets a JSON object that leads to the alert in the console", async () => {
     await create({ name: "hook", type: "webhook", url: sink.url });
     await raise("disk_low:a/b");
     expect(JSON.parse(sink.asked[0]?.body ?? "")).toEqual({
@@ -149,7 +153,7 @@ describe("a channel", () => {
     });
   });
 
-  it("has its own interval for repeats", { tags: ["check"] }, async () => {
+  it("has its own interval for repeats", async () => {
     await call("PUT", "/api/v1/settings/alerts", { min_interval_secs: 300 });
     await create({ name: "often", type: "slack", url: `${sink.url}/often`, min_interval_secs: 0 });
     await create({ name: "rare", type: "slack", url: `${sink.url}/rare` });
@@ -157,7 +161,7 @@ describe("a channel", () => {
     expect(await raise("disk_low:r")).toEqual({ "/often": ["disk_low:r"] });
   });
 
-  it("of mail writes to its own recipients, and needs the mail server", { tags: ["check"] }, async () => {
+  it("of mail writes to its own recipients, and needs the mail server", async () => {
     const list = { name: "Finance", type: "email", recipients: ["money@example.org"] };
     expect(await call("POST", AT, list)).toMatchObject({ status: 400, body: { error: { param: "type" } } });
     const mail = await startMailServer();
@@ -182,7 +186,7 @@ describe("a channel", () => {
     }
   });
 
-  it("shows how its last message or test went, and delays no other when it fails", { tags: ["check"] }, async () => {
+  it("shows how its last message or test went, and delays no other when it fails", async () => {
     sink.answer = ({ url }) => ({ status: url === "/bad" ? 500 : 200 });
     const bad = await create({ name: "bad", type: "slack", url: `${sink.url}/bad` });
     const good = await create({ name: "good", type: "slack", url: `${sink.url}/good` });
@@ -216,7 +220,7 @@ describe("a channel", () => {
     expect([stored, JSON.stringify(audit), JSON.stringify(await listed())].join()).not.toContain("planted");
   });
 
-  it("is refused with what is wrong", { tags: ["check"] }, async () => {
+  it("is refused with what is wrong", async () => {
     const hook = { name: "h", type: "webhook", url: `${sink.url}/h` };
     const { id } = await create(hook);
     const paramOf = async (method: string, path: string, body: object): Promise<unknown> =>
@@ -244,7 +248,7 @@ describe("a channel", () => {
     expect(await paramOf("POST", AT, { ...hook, name: "one too many" })).toMatchObject({ ...wrong, param: "name" });
   });
 
-  it("changes only as it was read", { tags: ["check"] }, async () => {
+  it("changes only as it was read", async () => {
     const { id, rev } = await create({ name: "h", type: "webhook", url: sink.url });
     const match = { "if-match": `"${rev}"` };
     expect((await call("PATCH", `${AT}/${id}`, { enabled: false }, match)).status).toBe(200);

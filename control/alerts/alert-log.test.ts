@@ -1,4 +1,8 @@
-/** Alerts as people read them (docs/rules/alerts.md#reading-alerts), with the real database. */
+/**
+ * Alerts as people read them (docs/rules/alerts.md#reading-alerts), with the real database.
+ *
+ * @module-tag check
+ */
 import { eq } from "drizzle-orm";
 import fc from "fast-check";
 import { pino } from "pino";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Alerts, AlertsTest } from "../../shared/schema/settings/alerts.ts";

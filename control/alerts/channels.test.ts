@@ -1,4 +1,8 @@
-/** Mail over STARTTLS with a password, to a real mail server that has a certificate of its own. */
+/**
+ * Mail over STARTTLS with a password, to a real mail server that has a certificate of its own.
+ *
+ * @module-tag check
+ */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import tls from "node:tls";

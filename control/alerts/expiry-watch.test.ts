@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";

@@ -1,4 +1,8 @@
-/** Which failures of upstreams become alerts (docs/rules/alerts.md#failures-of-upstreams), with the real database. */
+/**
+ * Which failures of upstreams become alerts (docs/rules/alerts.md#failures-of-upstreams), with the real database.
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -217,7 +217,7 @@ describe.each(ROUTES)("%s %s", (method, path, body) => {
   });
 
   if (path.includes(ABSENT)) {
-    it("answers 404 for an absent id and for what is no id", async () => {
+    it("answers 404 for an absent id and for what is no id", { tags: ["check"] }, async () => {
       for (const id of [ABSENT, "nonsense"]) {
         const response = await control.request(method, path.replace(ABSENT, id), body ?? undefined);
         expect({ status: response.status, body: await json(response) }).toEqual({

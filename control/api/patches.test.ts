@@ -1,4 +1,8 @@
-/** A PATCH merges: absent keeps, null sets the default, also of a credential (docs/rules/management-api.md#changes). */
+/**
+ * A PATCH merges: absent keeps, null sets the default, also of a credential (docs/rules/management-api.md#changes).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 
@@ -45,7 +49,7 @@ it("changes one field of a model, and every null to its default", async () => {
   expect(settable(cleared)).toEqual({ ...settable(plain), model_name: "patched", upstream_model: "patched" });
 });
 
-it("refuses another name of a model, and a cache without a time to live", { tags: ["check"] }, async () => {
+it("refuses another name of a model, and a cache without a time to live", async () => {
   const made = await send("POST", "/models", { model_name: "kept" });
   await send("PATCH", `/models/${String(made["id"])}`, { cache_ttl_secs: 0 });
   for (const [body, param] of [
@@ -60,7 +64,7 @@ it("refuses another name of a model, and a cache without a time to live", { tags
   }
 });
 
-it("keeps the credential of an MCP server when it is absent, and clears it for null", { tags: ["check"] }, async () => {
+it("keeps the credential of an MCP server when it is absent, and clears it for null", async () => {
   const made = await send("POST", "/mcp-servers", {
     name: "patched",
     upstream_url: "http://127.0.0.1:9/mcp",
@@ -73,7 +77,7 @@ it("keeps the credential of an MCP server when it is absent, and clears it for n
   expect(await send("PATCH", path, { auth_header: null })).toMatchObject({ auth_header_set: false, name: "patched" });
 });
 
-it("takes every field of a key at once", { tags: ["check"] }, async () => {
+it("takes every field of a key at once", async () => {
   const { id } = await send("POST", "/tenants", { name: "of keys" });
   const { key } = await send("POST", `/tenants/${String(id)}/keys`, { name: "k", budget_tokens: 5, disabled: true });
   const made = key as Fields;

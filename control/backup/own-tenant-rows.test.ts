@@ -1,4 +1,8 @@
-/** What a file may say of the tenant that the gateway makes for its assistant: nothing (docs/rules/backup.md#restore). */
+/**
+ * What a file may say of the tenant that the gateway makes for its assistant: nothing (docs/rules/backup.md#restore).
+ *
+ * @module-tag check
+ */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Backup, RestoreReport } from "../../shared/schema/backup.ts";

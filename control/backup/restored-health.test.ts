@@ -1,4 +1,8 @@
-/** What a restore does to the health of models: it stays with the upstream that it was found at. */
+/**
+ * What a restore does to the health of models: it stays with the upstream that it was found at.
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Backup } from "../../shared/schema/backup.ts";
 import type { Model } from "../../shared/schema/model.ts";

@@ -1,4 +1,8 @@
-/** Answers are written as JSON in one line, and a large one leaves the thread to others (docs/rules/batches.md#results). */
+/**
+ * Answers are written as JSON in one line, and a large one leaves the thread to others (docs/rules/batches.md#results).
+ *
+ * @module-tag check
+ */
 import { expect, it } from "vitest";
 import { inOneLine, largeInOneLine } from "./answer-text.ts";
 

@@ -1,4 +1,8 @@
-/** A large answer that cannot be parsed for want of memory does not keep others waiting (docs/rules/batches.md#large-answers). */
+/**
+ * A large answer that cannot be parsed for want of memory does not keep others waiting (docs/rules/batches.md#large-answers).
+ *
+ * @module-tag check
+ */
 import { expect, it } from "vitest";
 import { largeInOneLine } from "./answer-text.ts";
 import { LargeAnswers } from "./large-answers.ts";

@@ -1,4 +1,8 @@
-/** Forms of files keep what the gateway knows, and no more (docs/rules/batches.md#files). */
+/**
+ * Forms of files keep what the gateway knows, and no more (docs/rules/batches.md#files).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../shared/catalogues/limits.ts";

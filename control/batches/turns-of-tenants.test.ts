@@ -1,4 +1,8 @@
-/** No tenant's batches keep those of others from being read and ended (docs/rules/batches.md#execution). */
+/**
+ * No tenant's batches keep those of others from being read and ended (docs/rules/batches.md#execution).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { and, eq, isNotNull } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";

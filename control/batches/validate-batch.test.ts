@@ -1,4 +1,8 @@
-/** A line runs with the body that stands in its file, and that is the one that was validated (docs/rules/batches.md#validation). */
+/**
+ * A line runs with the body that stands in its file, and that is the one that was validated (docs/rules/batches.md#validation).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,8 @@
-/** A model of the assistant that obeys every instruction it reads in the gateway's own data (docs/rules/assistant.md#injection). */
+/**
+ * A model of the assistant that obeys every instruction it reads in the gateway's own data (docs/rules/assistant.md#injection).
+ *
+ * @module-tag check
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";

@@ -1,4 +1,8 @@
-/** The admin whom the environment names, and who guesses the password (docs/rules/console.md#break-glass). */
+/**
+ * The admin whom the environment names, and who guesses the password (docs/rules/console.md#break-glass).
+ *
+ * @module-tag check
+ */
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { serve } from "@hono/node-server";
@@ -147,7 +151,7 @@ describe("the break-glass admin", () => {
     expect(await signInFrom("203.0.113.6")).toBe(200);
   });
 
-  it("is guessed from all of loopback as from one address", { tags: ["check"] }, async () => {
+  it("is guessed from all of loopback as from one address", async () => {
     for (let nth = 1; nth <= 5; nth += 1) expect(await signInFrom(`127.0.${nth}.1`, "wrong-password")).toBe(401);
     expect({ another: await signInFrom("127.9.9.9"), mapped: await signInFrom("::ffff:127.0.0.1") }).toEqual({
       another: 429,
@@ -167,7 +171,7 @@ describe("the break-glass admin", () => {
     }).toEqual({ other: 429, known: 200 });
   });
 
-  it("is guessed no faster with the cookie of such a browser, nor with a forged one", { tags: ["check"] }, async () => {
+  it("is guessed no faster with the cookie of such a browser, nor with a forged one", async () => {
     const browser = await testing.admin();
     const guesses = async (): Promise<number[]> => {
       const statuses: number[] = [];
@@ -202,7 +206,7 @@ describe("the break-glass admin", () => {
     }
   });
 
-  it("has one line in the log for the guesses of a second, with how many there were", { tags: ["check"] }, async () => {
+  it("has one line in the log for the guesses of a second, with how many there were", async () => {
     testing.aheadMs = 10_000;
     const from = testing.logged.length;
     for (let nth = 1; nth <= 4; nth += 1) await signInFrom(`203.0.113.${nth}`, "wrong-password");
@@ -211,7 +215,7 @@ describe("the break-glass admin", () => {
     expect(testing.logged.slice(from).filter((line) => line.includes("sign_in_failed"))).toHaveLength(2);
   });
 
-  it("is not guessed by many requests at once", { tags: ["check"] }, async () => {
+  it("is not guessed by many requests at once", async () => {
     const guesses = Array.from({ length: 20 }, async (_, nth) =>
       testing.browser().send("POST", "/auth/local", { ...ADMIN, password: nth === 19 ? ADMIN.password : "x" }),
     );
@@ -219,7 +223,7 @@ describe("the break-glass admin", () => {
     expect(statuses.filter((status) => status === 200)).toEqual([]);
   });
 
-  it("is not judged for who has left", { tags: ["check"] }, async () => {
+  it("is not judged for who has left", async () => {
     const signal = AbortSignal.abort();
     for (let nth = 0; nth < 6; nth += 1) await signInFrom("203.0.113.1", "wrong-password", { signal });
     expect(await signInFrom("203.0.113.1")).toBe(200);
@@ -246,7 +250,7 @@ describe("the break-glass admin", () => {
     ["no JSON", "{", 400],
     ["another shape", { email: 1, password: null }, 400],
     ["a large body", { ...ADMIN, more: "x".repeat(20_000) }, 413],
-  ])("is refused with %s", { tags: ["check"] }, async (_, body, status) => {
+  ])("is refused with %s", async (_, body, status) => {
     expect((await testing.browser().send("POST", "/auth/local", body)).status).toBe(status);
   });
 });

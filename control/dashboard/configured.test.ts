@@ -1,4 +1,8 @@
-/** Which parts of the console the session says are configured. */
+/**
+ * Which parts of the console the session says are configured.
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startConsole, type TestConsole } from "../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
@@ -33,7 +37,7 @@ it("says that there are deployments once a scheduler or a spec is set, to admins
   expect(await hasDeployments(admin)).toBe(true);
 });
 
-it("answers the session of an admin while the Management API does not answer", { tags: ["check"] }, async () => {
+it("answers the session of an admin while the Management API does not answer", async () => {
   const { promise: never } = Promise.withResolvers<Response>();
   const admin = await testing.admin();
   testing.management = async () => await never;

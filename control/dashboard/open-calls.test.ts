@@ -1,4 +1,8 @@
-/** Calls through the console's server at the same time (docs/rules/console.md#relay): bounded, and given back however one ends. */
+/**
+ * Calls through the console's server at the same time (docs/rules/console.md#relay): bounded, and given back however one ends.
+ *
+ * @module-tag check
+ */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";

@@ -1,6 +1,8 @@
 /**
  * How people get access to the console, and lose it (docs/rules/users.md): invitations, several tenants, groups of a provider,
  * sessions.
+ *
+ * @module-tag check
  */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -130,7 +132,7 @@ describe("an invitation", () => {
     expect(await userIn(await signedIn(BOB))).toMatchObject({ status: "pending", role: "user", tenant_id: null });
   });
 
-  it("gives nothing to another email, or to who was disabled", { tags: ["check"] }, async () => {
+  it("gives nothing to another email, or to who was disabled", async () => {
     await invite();
     expect(await userIn(await signedIn(ANN))).toMatchObject({ status: "pending" });
     const [ann] = await must<[User]>("GET", "/users?q=ann");
@@ -138,7 +140,7 @@ describe("an invitation", () => {
     expect(await refusal(await invite({ email: ANN.email }))).toMatchObject({ status: 409, param: "email" });
   });
 
-  it("is not taken by an email that only the operator trusts, not the provider", { tags: ["check"] }, async () => {
+  it("is not taken by an email that only the operator trusts, not the provider", async () => {
     const trusting = await startConsole({
       OIDC_PROVIDERS: JSON.stringify([{ ...corp(testing.provider), allow_unverified_email: true }]),
     });
@@ -174,12 +176,12 @@ describe("an invitation", () => {
       "has an id that is not a tenant",
     ],
     ["a long life", { expires_in_days: 91 }, "expires_in_days", "must be a whole number from 1 to 90"],
-  ])("is refused with %s", { tags: ["check"] }, async (_, body, path, message) => {
+  ])("is refused with %s", async (_, body, path, message) => {
     expect(await refusal(await invite(body))).toMatchObject({ status: 400, details: [{ path, message }] });
     expect(await must("GET", "/invitations")).toEqual([]);
   });
 
-  it("is one for an email, and another one once it is over", { tags: ["check"] }, async () => {
+  it("is one for an email, and another one once it is over", async () => {
     await invite();
     expect(await refusal(await invite())).toMatchObject({ status: 409, code: "already_exists", param: "email" });
     const { db } = testing.control.connection;
@@ -231,7 +233,7 @@ describe("several tenants", () => {
     expect(await keyNames(browser)).toEqual(["key of two"]);
   });
 
-  it("cannot be chosen by who does not have them, and are left when they are lost", { tags: ["check"] }, async () => {
+  it("cannot be chosen by who does not have them, and are left when they are lost", async () => {
     const { browser, id } = await member();
     const third = await must<Tenant>("POST", "/tenants", { name: "third" });
     expect((await choose(browser, third.id)).status).toBe(404);
@@ -248,7 +250,7 @@ describe("several tenants", () => {
     [[{ tenant_id: "t", role: "user" }], "must be a UUID"],
     [[{ tenant_id: "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e", role: "user" }], "is not a tenant"],
     [[{ tenant_id: "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e", role: "admin" }], "must be one of user, viewer"],
-  ])("are refused as %j", { tags: ["check"] }, async (more_tenants, message) => {
+  ])("are refused as %j", async (more_tenants, message) => {
     const { id } = await member();
     const answer = await refusal(await call("PATCH", `/users/${id}`, { more_tenants }));
     expect(answer).toMatchObject({ status: 400, details: [{ message }] });
@@ -344,7 +346,7 @@ describe("the sessions of a person", () => {
     expect(await audited("end_sessions")).toMatchObject([{ actor: ANN.email, detail: { sessions: 1, except: own } }]);
   });
 
-  it("are nobody else's to see or end, but an admin's", { tags: ["check"] }, async () => {
+  it("are nobody else's to see or end, but an admin's", async () => {
     const { browser, id } = await member();
     const bob = await signedIn(BOB);
     const bobId = (await userIn(bob))?.id;
@@ -366,7 +368,7 @@ describe("the sessions of a person", () => {
     expect({ ann: await userIn(browser), bob: (await userIn(bob))?.id }).toEqual({ ann: null, bob: bobId });
   });
 
-  it("say when they were used last, to the minute", { tags: ["check"] }, async () => {
+  it("say when they were used last, to the minute", async () => {
     const { browser, id } = await member();
     const seen = async () => Date.parse((await listed(browser, id))[0]?.last_seen_at ?? "");
     const first = await seen();

@@ -1,6 +1,8 @@
 /**
  * Emails of people (docs/rules/users.md#identity): one rule for invitations and sign-ins, so that no two people have emails that
  * look alike, and nobody gets what an email has brought somebody else.
+ *
+ * @module-tag check
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";

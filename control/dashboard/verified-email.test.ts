@@ -1,4 +1,8 @@
-/** Whose email counts for an invitation (docs/rules/users.md#invitations): one that its source says is verified. */
+/**
+ * Whose email counts for an invitation (docs/rules/users.md#invitations): one that its source says is verified.
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { corp, startConsole, type TestConsole } from "../../test/harness/console.ts";
 import { invitations } from "../db/schema/users.ts";

@@ -1,4 +1,8 @@
-/** What is under way ends with the permission (docs/rules/users.md#approval). */
+/**
+ * What is under way ends with the permission (docs/rules/users.md#approval).
+ *
+ * @module-tag check
+ */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -73,7 +77,7 @@ it.each<[string, () => object, () => Promise<unknown>]>([
     () => ({ status: "active", role: "admin", tenant_id: null, more_tenants: [] }),
     async () => await become({ role: "user", tenant_id: other.id }),
   ],
-])("breaks an answer of the playground off once %s", { tags: ["check"] }, async (_, before, change) => {
+])("breaks an answer of the playground off once %s", async (_, before, change) => {
   await become(before());
   const { reader, closed } = await streamed();
   await change();
@@ -85,7 +89,7 @@ it.each<[string, () => object, () => Promise<unknown>]>([
   ["the account is disabled", asUser, async () => await become({ status: "disabled" })],
   ["the person has lost its tenant", inBoth, async () => await become({ tenant_id: other.id, more_tenants: [] })],
   ["the person has signed out", asUser, async () => await ann.send("POST", "/auth/sign-out")],
-])("breaks a file off once %s", { tags: ["check"] }, async (_, before, change) => {
+])("breaks a file off once %s", async (_, before, change) => {
   await testing.signIn(ann);
   await become(before());
   const source = new TransformStream<Uint8Array, Uint8Array>();

@@ -1,6 +1,8 @@
 /**
  * What must not stop health checks: clocks that jump, unusual values, models and callers that are gone
  * (docs/rules/health.md#states).
+ *
+ * @module-tag check
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
@@ -60,7 +62,7 @@ describe("an interval longer than any date", () => {
 });
 
 describe("a bulk check", () => {
-  it("skips a model that is removed as soon as it was checked", { tags: ["check"] }, async () => {
+  it("skips a model that is removed as soon as it was checked", async () => {
     const [kept, gone] = [await scene.model(), await scene.model()];
     const { ctx, prober } = scene.control;
     const check: typeof prober.check = async (id, trigger, signal) => {
@@ -77,7 +79,7 @@ describe("a check that is under way", () => {
   it.each([
     ["checks are turned off", { checks_enabled: false }],
     ["maintenance begins", { maintenance_until: "2999-01-01T00:00:00Z" }],
-  ])("takes no endpoint out of rotation and raises no alert once %s", { tags: ["check"] }, async (_, config) => {
+  ])("takes no endpoint out of rotation and raises no alert once %s", async (_, config) => {
     const model = await scene.model({ api_base: "", health: { failure_threshold: 1 } });
     await scene.endpoint(model, "a", `${scene.upstream.url}/v1`);
     const answer = Promise.withResolvers<SinkAnswer>();
@@ -116,7 +118,7 @@ describe("a catalog that two checks read at the same time", () => {
     await upstream.close();
   });
 
-  it("is read for the check whose caller stays", { tags: ["check"] }, async () => {
+  it("is read for the check whose caller stays", async () => {
     const catalogs = new CatalogCache(() => nowMs);
     const [left, stays] = [new AbortController(), new AbortController()];
     upstream.answer = () => null;
@@ -133,7 +135,7 @@ describe("a catalog that two checks read at the same time", () => {
     expect(upstream.asked).toHaveLength(2);
   });
 
-  it("is read again when the clock was set back", { tags: ["check"] }, async () => {
+  it("is read again when the clock was set back", async () => {
     nowMs = DAY_MS;
     const catalogs = new CatalogCache(() => nowMs);
     const { signal } = new AbortController();

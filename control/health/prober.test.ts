@@ -101,7 +101,7 @@ describe("a model that is checked", () => {
     await isReportedOnce([0.05, 0.35, 0.65, 0.95]);
   });
 
-  it("that flaps below its threshold raises no alert", async () => {
+  it("that flaps below its threshold raises no alert", { tags: ["check"] }, async () => {
     const model = await scene.model();
     await scene.tick();
     for (let turn = 0; turn < 4; turn += 1) {
@@ -136,7 +136,7 @@ describe("the worker", () => {
 });
 
 describe("checks on request", () => {
-  it("end when the caller no longer waits for them", async () => {
+  it("end when the caller no longer waits for them", { tags: ["check"] }, async () => {
     for (let count = 0; count < 12; count += 1) await scene.model();
     scene.answers = { completions: null };
     const left = new AbortController();

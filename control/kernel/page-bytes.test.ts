@@ -1,4 +1,8 @@
-/** A page of a list is bounded by bytes as well (docs/rules/management-api.md#lists): what is left comes on the next page. */
+/**
+ * A page of a list is bounded by bytes as well (docs/rules/management-api.md#lists): what is left comes on the next page.
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
@@ -41,7 +45,7 @@ it.each([
   }).toEqual({ rows: KEYS, each: KEYS, long: [] });
 });
 
-it("a CSV file with a limit has as many rows as that", { tags: ["check"] }, async () => {
+it("a CSV file with a limit has as many rows as that", async () => {
   const text = await (await control.request("GET", "/api/v1/keys?limit=28&format=csv")).text();
   expect(text.trimEnd().split("\r\n")).toHaveLength(1 + 28);
 });

@@ -1,4 +1,8 @@
-/** The lists of models that users of a tenant give its keys (docs/rules/keys.md#admins-and-users): bounded for all keys together. */
+/**
+ * The lists of models that users of a tenant give its keys (docs/rules/keys.md#admins-and-users): bounded for all keys together.
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";

@@ -1,4 +1,8 @@
-/** Keys whose hashes were made with an old pepper (docs/rules/keys.md#peppers), and what the status of a rotation says of them. */
+/**
+ * Keys whose hashes were made with an old pepper (docs/rules/keys.md#peppers), and what the status of a rotation says of them.
+ *
+ * @module-tag check
+ */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { hashKeySecret, pepperId } from "../../shared/access/api-key.ts";

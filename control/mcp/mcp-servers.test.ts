@@ -1,4 +1,8 @@
-/** The registry of MCP servers (docs/rules/mcp.md#registry). */
+/**
+ * The registry of MCP servers (docs/rules/mcp.md#registry).
+ *
+ * @module-tag check
+ */
 import { asc } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { unseal } from "../../shared/crypto/seal.ts";

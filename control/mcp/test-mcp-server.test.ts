@@ -1,4 +1,8 @@
-/** Trying a registered MCP server (docs/rules/mcp.md#test), against the official SDK and against servers that misbehave. */
+/**
+ * Trying a registered MCP server (docs/rules/mcp.md#test), against the official SDK and against servers that misbehave.
+ *
+ * @module-tag check
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

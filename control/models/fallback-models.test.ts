@@ -1,4 +1,8 @@
-/** The fallbacks of a model as an admin sets them (docs/rules/models.md#fallback-models). */
+/**
+ * The fallbacks of a model as an admin sets them (docs/rules/models.md#fallback-models).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Model } from "../../shared/schema/model.ts";

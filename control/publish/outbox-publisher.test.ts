@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
@@ -63,7 +64,7 @@ describe("publishing", () => {
     expect(await keyCopy()).toBeNull();
   });
 
-  it("does not let a cell that is back wait for the next attempt", { tags: ["check"] }, async () => {
+  it("does not let a cell that is back wait for the next attempt", async () => {
     const tenant = await post<Tenant>("/api/v1/tenants", { name: "t" });
     control.cell.fail = true;
     const { key } = await post<CreatedKey>(`/api/v1/tenants/${tenant.id}/keys`, {});
@@ -77,7 +78,7 @@ describe("publishing", () => {
     expect((await keyCopy())?.key_id).toBe(key.id);
   });
 
-  it("does not let a store that is back wait for the next attempt", { tags: ["check"] }, async () => {
+  it("does not let a store that is back wait for the next attempt", async () => {
     const backend = memoryBackend();
     const bridge = await startRedisBridge({ backend, token: "t", port: await ownPort() });
     const own = await startControl({ storeUrl: bridge.url });
@@ -96,7 +97,7 @@ describe("publishing", () => {
     await again.close();
   });
 
-  it("keeps upstream credentials sealed in the copy", { tags: ["check"] }, async () => {
+  it("keeps upstream credentials sealed in the copy", async () => {
     await post("/api/v1/models", { model_name: "m", api_key: "sk-upstream" });
     const [text] = await control.store.get([storeKeys.model("m")]);
     const copy = modelRecordSchema.parse(JSON.parse(text ?? "null"));
@@ -104,7 +105,7 @@ describe("publishing", () => {
     expect(text).not.toContain("sk-upstream");
   });
 
-  it("says pending while a cell does not confirm, and retries until it does", { tags: ["check"] }, async () => {
+  it("says pending while a cell does not confirm, and retries until it does", async () => {
     control.cell.fail = true;
     const beganMs = Date.now();
     const response = await control.request("POST", "/api/v1/models", { model_name: "m" });
@@ -122,7 +123,7 @@ describe("publishing", () => {
     expect(control.cell.items).toContainEqual(expect.objectContaining({ kind: "model", id: "m" }));
   });
 
-  it("publishes everything but the copy that cannot be built", { tags: ["check"] }, async () => {
+  it("publishes everything but the copy that cannot be built", async () => {
     const write = async (name: string): Promise<void> => {
       const response = await control.request("POST", "/api/v1/models", { model_name: name });
       expect(response.headers.get("x-gateway-sync")).toBe("pending");
@@ -141,7 +142,7 @@ describe("publishing", () => {
     expect(await control.publisher.publishDue(new Date(soon.getTime() + 60_000))).toBe(0);
   });
 
-  it("sends the cells their items although the store is down", { tags: ["check"] }, async () => {
+  it("sends the cells their items although the store is down", async () => {
     await control.stopStore();
     const response = await control.request("POST", "/api/v1/models", { model_name: "m" });
     expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({

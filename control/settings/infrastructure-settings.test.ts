@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { storeKeys } from "../../shared/records.ts";
 import type { Energy } from "../../shared/schema/settings/energy.ts";

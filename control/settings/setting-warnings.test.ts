@@ -1,4 +1,8 @@
-/** A setting that cannot act without another one is answered with a warning (docs/rules/assistant.md#model). */
+/**
+ * A setting that cannot act without another one is answered with a warning (docs/rules/assistant.md#model).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 

@@ -1,4 +1,8 @@
-/** The switch of captures (docs/rules/capture.md#switch). */
+/**
+ * The switch of captures (docs/rules/capture.md#switch).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";

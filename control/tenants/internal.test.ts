@@ -1,6 +1,8 @@
 /**
  * Keys for identities (docs/rules/identities.md#keys-of-subjects), and which requests get them
  * (docs/rules/internal-traffic.md#internal-routes).
+ *
+ * @module-tag check
  */
 import { asc, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ResolvedKey, resolvedKeySchema } from "../../shared/records.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ResolvedKey, resolvedKeySchema } from "../../shared/records.ts";
@@ -132,7 +133,7 @@ it("takes back a useless policy of an earlier version unchanged, and no other on
 });
 
 describe("flags", () => {
-  it("of a tenant are set, copied to its keys and audited", { tags: ["check"] }, async () => {
+  it("of a tenant are set, copied to its keys and audited", async () => {
     await send("POST", `${path}/keys`, {});
     for (const [part, field, value, action] of [
       ["tracing", "tracing_enabled", true, "enable_tenant_tracing"],
@@ -150,7 +151,7 @@ describe("flags", () => {
     }
   });
 
-  it("of a key are set, copied and audited", { tags: ["check"] }, async () => {
+  it("of a key are set, copied and audited", async () => {
     const { key } = await send<CreatedKey>("POST", `${path}/keys`, {});
     expect(await send("PUT", `/api/v1/keys/${key.id}/tracing`, { tracing_enabled: true })).toMatchObject({
       id: key.id,
@@ -173,7 +174,7 @@ describe("flags", () => {
 });
 
 describe("an update of a tenant", () => {
-  it("keeps what it omits", { tags: ["check"] }, async () => {
+  it("keeps what it omits", async () => {
     const fields = { description: " d ", organization: "o", contact: "c", timezone: "Europe/Berlin" };
     const kept = { ...fields, description: "d" };
     expect(await send("PUT", path, fields)).toMatchObject({ ...kept, name: tenant.name });
@@ -184,7 +185,7 @@ describe("an update of a tenant", () => {
     });
   });
 
-  it("refuses a taken name, a blank one, and what is no time zone", { tags: ["check"] }, async () => {
+  it("refuses a taken name, a blank one, and what is no time zone", async () => {
     const other = await send<Tenant>("POST", "/api/v1/tenants", { name: `other-${count}` });
     const taken = await control.request("PUT", path, { name: other.name });
     expect({ status: taken.status, body: await taken.json() }).toMatchObject({

@@ -1,4 +1,8 @@
-/** The reference sidecar, and the gateway's client of it over HTTP, also against sidecars that answer nonsense. */
+/**
+ * The reference sidecar, and the gateway's client of it over HTTP, also against sidecars that answer nonsense.
+ *
+ * @module-tag check
+ */
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,4 +1,8 @@
-/** The images: each has the packages that its scripts import, and its SBOM lists only packages of the lock file. */
+/**
+ * The images: each has the packages that its scripts import, and its SBOM lists only packages of the lock file.
+ *
+ * @module-tag check
+ */
 import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";

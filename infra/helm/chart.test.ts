@@ -1,6 +1,8 @@
 /**
  * The chart, as Helm has rendered it: every object is one that Kubernetes knows, with no unknown field, and keeps the promises
  * of the images. `npm run chart -- --check` renders it again, where Helm can be had.
+ *
+ * @module-tag check
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,8 @@
-/** The demo of a data folder that was interrupted, copied, or opened on another database; it prevents no start. */
+/**
+ * The demo of a data folder that was interrupted, copied, or opened on another database; it prevents no start.
+ *
+ * @module-tag check
+ */
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -85,14 +89,14 @@ it.each([
   });
 });
 
-it("is not created again after an operator has deleted it", { tags: ["check"] }, async () => {
+it("is not created again after an operator has deleted it", async () => {
   await start();
   for (const { id } of await control.must<readonly Named[]>("GET", "/models"))
     await control.must("DELETE", `/models/${id}`);
   expect(await start()).toBeNull();
 });
 
-it("is left out with the reason in the log when the Management API refuses it", { tags: ["check"] }, async () => {
+it("is left out with the reason in the log when the Management API refuses it", async () => {
   expect(await start("pglite:", { adminToken: "wrong" })).toBeNull();
   expect(warned.map((line) => JSON.parse(line) as unknown)).toEqual([
     { level: 40, event: "demo_not_set_up", reason: expect.stringMatching(/^POST \/models answered 401 /) },

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { once } from "node:events";
 import net from "node:net";
 import { afterEach, expect, it } from "vitest";
@@ -150,7 +151,7 @@ it("resets the client when the inner connection breaks in the middle", async () 
   expect((await broken).code).toBe("ECONNRESET");
 });
 
-it("holds back a fast sender until a slow reader reads", { tags: ["check"] }, async () => {
+it("holds back a fast sender until a slow reader reads", async () => {
   const { connect } = await setUp();
   const { client, inner } = await connect();
   const size = 50_000_000;
@@ -167,7 +168,7 @@ it("holds back a fast sender until a slow reader reads", { tags: ["check"] }, as
   expect(drained).toBe(true);
 });
 
-it("resets a client at once while no runtime listens", { tags: ["check"] }, async () => {
+it("resets a client at once while no runtime listens", async () => {
   const front = await startFrontProxy("127.0.0.1", 0, () => []);
   cleanups.push(() => front.close());
   const client = net.connect(front.port, "127.0.0.1");
@@ -185,7 +186,7 @@ async function refusalOf(port: number): Promise<string | undefined | null> {
   return error === undefined ? null : error.code;
 }
 
-it("takes all that have connected before it drains", { tags: ["check"] }, async () => {
+it("takes all that have connected before it drains", async () => {
   const { front, server } = await setUp();
   server.on("connection", (socket) => socket.once("data", () => socket.end("answer")));
   const clients = Array.from({ length: 20 }, () => net.connect(front.port, "127.0.0.1"));
@@ -200,7 +201,7 @@ it("takes all that have connected before it drains", { tags: ["check"] }, async 
   expect(broken).toEqual([]);
 });
 
-it("takes no new connection while it drains, and keeps the open ones", { tags: ["check"] }, async () => {
+it("takes no new connection while it drains, and keeps the open ones", async () => {
   const { connect, front } = await setUp();
   const { client, inner } = await connect();
   client.write("a request");
@@ -218,7 +219,7 @@ it("takes no new connection while it drains, and keeps the open ones", { tags: [
   await quiet;
 });
 
-it("has drained only when what a client that connected before sends has arrived", { tags: ["check"] }, async () => {
+it("has drained only when what a client that connected before sends has arrived", async () => {
   const { connect, front } = await setUp();
   const { client, inner } = await connect();
   const asked = collect(inner);

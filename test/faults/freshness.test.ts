@@ -69,7 +69,9 @@ const disabledUnderLoad = (workers: number): void => {
     expect(statuses).not.toContain(200);
   });
 
-  it("is pending while the Cell is stopped, and the key is refused when the Cell resumes", async () => {
+  it("is pending while the Cell is stopped, and the key is refused when the Cell resumes", {
+    tags: ["check"],
+  }, async () => {
     const minted = await bridged.gateway.mint(upstream().url);
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);
     const pid = runtime();

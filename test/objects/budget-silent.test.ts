@@ -1,6 +1,8 @@
 /**
  * A budget object that neither answers nor fails (docs/rules/budgets.md#unreachable): no request waits for it longer
  * than the deadline.
+ *
+ * @module-tag check
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";

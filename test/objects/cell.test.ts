@@ -70,7 +70,9 @@ describe("Cell", () => {
     );
   });
 
-  it("gives a sub-call no slot, and the row of one whose Worker died also over a reset", async () => {
+  it("gives a sub-call no slot, and the row of one whose Worker died also over a reset", {
+    tags: ["check"],
+  }, async () => {
     const isolate = await isolateOf(1);
     const subCall = (requestId: string): AdmissionRequest =>
       admissionRequestFor(requestId, { row: rowFor(requestId, { status_code: 499, admission: "boon" }) });
@@ -106,7 +108,9 @@ describe("Cell", () => {
     await isolate.end(last);
   });
 
-  it("answers a request that asks again as before; one that gives back its grant is queued", async () => {
+  it("answers a request that asks again as before; one that gives back its grant is queued", {
+    tags: ["check"],
+  }, async () => {
     const isolate = await isolateOf(1);
     const one = await isolate.begin();
     const { requestId } = one.request;
@@ -150,7 +154,7 @@ describe("Cell", () => {
     await isolate.end(await isolate.begin({ revs: [{ kind: "key", id: "k1", rev: 6 }] }));
   });
 
-  it("returns a waiting request as stale at its turn and keeps its place", async () => {
+  it("returns a waiting request as stale at its turn and keeps its place", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     const other = { tenant: { id: "t2", name: "Other", weight: 100, maxInFlight: null }, revs: [] };
     const [holder, waits, last] = [await isolate.begin(other), await isolate.wait(), await isolate.wait(other)];

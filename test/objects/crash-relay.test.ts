@@ -1,6 +1,8 @@
 /**
  * Faults while an answer is relayed (docs/rules/streams.md#two-relays), through both relays: one row, no slot or
  * reservation left, the tokens settled at the estimate or what was seen, and no upstream call left running.
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import { mainRows } from "../harness/main-rows.ts";

@@ -87,7 +87,7 @@ describe("requests of one isolate", () => {
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
   });
 
-  it("that leave while a grant is on its way to them have used nothing", async () => {
+  it("that leave while a grant is on its way to them have used nothing", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
@@ -111,7 +111,7 @@ describe("requests of one isolate", () => {
     expect(await isolate.rowIds()).toEqual(isolate.admitted);
   });
 
-  it("carry cache hits, and rows of requests without a slot, in their exchanges", async () => {
+  it("carry cache hits, and rows of requests without a slot, in their exchanges", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(10);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");

@@ -1,6 +1,8 @@
 /**
  * The part of a Ledger's storage that rows of refusals may take while the analytics store is away
  * (docs/rules/settlement-and-rows.md#spill-bounds).
+ *
+ * @module-tag check
  */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";

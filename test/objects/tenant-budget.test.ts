@@ -137,7 +137,9 @@ describe("TenantBudget", () => {
     expect({ isShort: longest <= 200, reserved_tokens }).toEqual({ isShort: true, reserved_tokens: 750 });
   });
 
-  it("keeps more leases than one row can hold, and fewer rows again when the leases have ended", async () => {
+  it("keeps more leases than one row can hold, and fewer rows again when the leases have ended", {
+    tags: ["check"],
+  }, async () => {
     const stub = tenant();
     const limits = limitsWith({ tenantTokens: 100_000, keyTokens: 100_000 });
     const need = { bucketTokens: 0, termTokens: 1, nanoUsd: 1 };
@@ -225,7 +227,9 @@ describe("TenantBudget", () => {
     });
   });
 
-  it("holds what a dead Cell had on lease until the rows of that Cell are in the ledger", async () => {
+  it("holds what a dead Cell had on lease until the rows of that Cell are in the ledger", {
+    tags: ["check"],
+  }, async () => {
     let nowMs = 1_000_000;
     let [hasShipped, isAway] = [false, true];
     const asked: string[] = [];
@@ -284,7 +288,9 @@ describe("TenantBudget", () => {
     expect(called).toBe(1);
   });
 
-  it("delivers by its alarm an alert that no message of a cell has caused, and does so once", async () => {
+  it("delivers by its alarm an alert that no message of a cell has caused, and does so once", {
+    tags: ["check"],
+  }, async () => {
     const stub = tenant();
     const cell = `cell-${crypto.randomUUID()}`;
     const ledger = LEDGER.getByName(`${cell}:0`);

@@ -1,4 +1,8 @@
-/** A Worker with a variable that no part reads (docs/rules/configuration.md#unknown-variables). */
+/**
+ * A Worker with a variable that no part reads (docs/rules/configuration.md#unknown-variables).
+ *
+ * @module-tag check
+ */
 import { createExecutionContext, env } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
 import type { Bindings } from "../../edge/bindings.ts";

@@ -123,7 +123,7 @@ describe.concurrent("the usage of a budget", () => {
     expect(await ofTenant(minted)).toMatchObject({ remaining_tokens: 0, ratio: 1, state: "exhausted" });
   });
 
-  it("of a key is its own, under its own caps and the tenant's month", async () => {
+  it("of a key is its own, under its own caps and the tenant's month", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}`, { timezone: "Pacific/Auckland" });
     await fixture.gateway.must("PUT", `/keys/${minted.key.id}`, { budget_tokens: 66, budget_period: "monthly" });

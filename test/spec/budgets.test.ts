@@ -242,7 +242,7 @@ describe("a term budget", () => {
     expect((await chatWith(minted, 5)).status).toBe(200);
   });
 
-  it("of a key limits that key alone, and is checked after the token bucket", async () => {
+  it("of a key limits that key alone, and is checked after the token bucket", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const other = await fixture.gateway.must<{ secret: string }>("POST", `/tenants/${minted.tenant.id}/keys`, {});
     await fixture.gateway.must("PUT", `/keys/${minted.key.id}`, { budget_tokens: 0 });
@@ -256,7 +256,7 @@ describe("a term budget", () => {
     expect(await chatWith(minted, 5)).toMatchObject({ status: 400, code: "request_larger_than_quota" });
   });
 
-  it("reserves max_tokens as given, however large", async () => {
+  it("reserves max_tokens as given, however large", { tags: ["check"] }, async () => {
     const gated = await gatedUpstream();
     const minted = await fixture.gateway.mint(gated.url);
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, {

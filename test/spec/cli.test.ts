@@ -50,7 +50,7 @@ async function json<T>(...words: string[]): Promise<T> {
 const unique = (word: string): string => `${word}-${randomUUID()}`;
 
 describe("the command line", () => {
-  it("lists batches of a tenant, and says which one it does not know", async () => {
+  it("lists batches of a tenant, and says which one it does not know", { tags: ["check"] }, async () => {
     const name = unique("tenant");
     await json("tenants", "create", name);
     expect(await json("batches", "list", "--tenant", name)).toEqual([]);
@@ -262,7 +262,7 @@ describe("the command line", () => {
     expect(await json("usage", "logs", "--end-user", unique("nobody"), "--tag", "team=none")).toEqual([]);
   });
 
-  it("shows what still needs old secrets", async () => {
+  it("shows what still needs old secrets", { tags: ["check"] }, async () => {
     expect(await json("rotate", "status")).toMatchObject({ encryption_key: { old_keys: 0, records_left: 0 } });
     const { code, out } = await gateway(["rotate", "status"]);
     expect({ code, out }).toEqual({

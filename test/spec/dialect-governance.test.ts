@@ -62,7 +62,7 @@ function textOf(stream: string): string {
     .join("");
 }
 
-it("is charged to the budget by what the upstream reports", async () => {
+it("is charged to the budget by what the upstream reports", { tags: ["check"] }, async () => {
   const minted = await mint(CHAT);
   const budget = { budget_tokens: 10_000, budget_cost_usd: 100, budget_period: "lifetime" };
   await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, budget);

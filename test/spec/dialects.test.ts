@@ -110,7 +110,7 @@ describe("the OpenAI SDK at a model of Anthropic's API", () => {
     expect(await lastRow(minted)).toMatchObject({ input_tokens: PROMPT_TOKENS, output_tokens: 22, status_code: 200 });
   });
 
-  it("runs a loop of 20 turns with a tool, streamed and not", async () => {
+  it("runs a loop of 20 turns with a tool, streamed and not", { tags: ["check"] }, async () => {
     const minted = await mintMessages(`tools=${TURNS}`);
     const client = openai(minted);
     const parameters = { ...TOOL.schema, required: [...TOOL.schema.required] };

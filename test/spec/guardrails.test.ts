@@ -216,7 +216,7 @@ describe("an answer", () => {
   mainRows(1)([
     ["pii", `${MAIL}!`, "write to [REDACTED:EMAIL]!"],
     ["ban_keywords", KEYWORD, "the [REDACTED] flies"],
-  ])("with %s: block, redact, log_only, streamed and not", async (scanner, text, replaced) => {
+  ])("with %s: block, redact, log_only, streamed and not", { tags: ["check"] }, async (scanner, text, replaced) => {
     said = text;
     for (const action of ["block", "redact", "log_only"]) {
       const minted = await guarded({ action, output_scanners: [scanner] });
@@ -297,7 +297,7 @@ describe("an answer", () => {
 
 const HARM_ALERTS = { input: "guardrails_input_harm", output: "guardrails_output_harm" };
 
-it("a policy passes large sound in a message", async () => {
+it("a policy passes large sound in a message", { tags: ["check"] }, async () => {
   said = "fine";
   const minted = await guarded({ input_scanners: ["pii"] });
   const sound = { type: "input_audio", input_audio: { data: "A".repeat(8 * 1024 * 1024), format: "wav" } };

@@ -184,7 +184,7 @@ describe("the operator's account", () => {
     );
   });
 
-  it("gets no request for files and batches, which are the gateway's own", async () => {
+  it("gets no request for files and batches, which are the gateway's own", { tags: ["check"] }, async () => {
     const minted = await mint();
     const paths = ["files", "batches", "files/file-1", "batches/batch_1"].flatMap(placesOf);
     for (const method of ["POST", "GET", "DELETE"])

@@ -194,7 +194,7 @@ describe("a waiting request", () => {
     isRefused,
   );
 
-  it("is served in its order, with its new records, when the change still admits it", async () => {
+  it("is served in its order, with its new records, when the change still admits it", { tags: ["check"] }, async () => {
     const scene = await waitingScene();
     const { tenant, key, model } = scene.minted;
     await put(`/tenants/${tenant.id}`, { name: `renamed ${tenant.name}` });

@@ -112,7 +112,7 @@ mainRows(
   });
 });
 
-it("a stream of a model that hides its reasoning owes 2,048 tokens when it is left", async () => {
+it("a stream of a model that hides its reasoning owes 2,048 tokens when it is left", { tags: ["check"] }, async () => {
   const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=50000,pace=5", { hidden_reasoning: true });
   await leaveAfter(minted, 10, {});
   const [row] = await waitFor(

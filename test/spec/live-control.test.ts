@@ -169,7 +169,7 @@ describe("a waiting request", () => {
     await settles(first, [2, 1]);
   });
 
-  it("is passed over for a tenant that has become three times as heavy", async () => {
+  it("is passed over for a tenant that has become three times as heavy", { tags: ["check"] }, async () => {
     const { first, second, leaves } = await contention();
     await gateway.must("PATCH", `/tenants/${first.tenant.id}/weight`, { weight: 300 });
     expect(await tenantIn(first)).toMatchObject({ weight: 300, weight_share: 0.75, expected_slots: 3 });

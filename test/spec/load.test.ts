@@ -25,7 +25,9 @@ afterAll(async () => {
 });
 
 describe("the capacity of a cell", () => {
-  it("is live: raising it grants requests, lowering it aborts none, null restores the default", async () => {
+  it("is live: raising it grants requests, lowering it aborts none, null restores the default", {
+    tags: ["check"],
+  }, async () => {
     expect(await gateway.must("PUT", "/capacity", { max_in_flight: 1 })).toMatchObject({
       max_in_flight: 1,
       cell: "local",

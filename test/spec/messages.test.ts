@@ -158,7 +158,7 @@ describe("a call of /v1/messages", () => {
     });
   });
 
-  it("raises a refusal that comes after its head", async () => {
+  it("raises a refusal that comes after its head", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "hang", {
       stream_keepalive_secs: 1,
       first_token_timeout_secs: 2,

@@ -122,7 +122,7 @@ describe("the line of a request", () => {
 });
 
 describe("the line of a request whose client never got an answer", () => {
-  it("is there when it left the queue, and when it left the upstream", async () => {
+  it("is there when it left the queue, and when it left the upstream", { tags: ["check"] }, async () => {
     const { gateway, upstream } = fixture;
     const held = await gateway.mint(upstream.url, "hang", { max_in_flight: 1 });
     const clients = [new AbortController(), new AbortController()];

@@ -121,7 +121,9 @@ describe("a connection", () => {
     for (const { socket } of [client, other]) socket.close();
   });
 
-  it("works beside another one of its tenant, and gives its memory back when it ends", async () => {
+  it("works beside another one of its tenant, and gives its memory back when it ends", {
+    tags: ["check"],
+  }, async () => {
     const minted = await mintChat();
     const clients = [await open(minted), await open(minted)] as const;
     const warmUp = (input: string) => ask(minted, input, { generate: false, store: false });

@@ -113,7 +113,9 @@ it("restores lost records, removes forged ones, and counts the ledger's usage wi
   expect(await status()).toBe(200);
 });
 
-it("empties the response cache in Workers, so that an answer gone from the store is not served", async () => {
+it("empties the response cache in Workers, so that an answer gone from the store is not served", {
+  tags: ["check"],
+}, async () => {
   const minted = await gateway.mint(upstream.url, "plain", { cache_enabled: true });
   const lookup = async (): Promise<string | null> => {
     const response = await gateway.chat(minted);

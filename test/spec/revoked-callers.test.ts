@@ -161,7 +161,7 @@ it("a request without an answer and one that waits get the refusal itself", asyn
   );
 });
 
-it("a change that refuses nothing ends nothing, and a later one does", async () => {
+it("a change that refuses nothing ends nothing, and a later one does", { tags: ["check"] }, async () => {
   const minted = await fixture.gateway.mint(fixture.upstream.url, ENDLESS);
   const stream = await streaming(minted);
   await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { weight: 7 });

@@ -78,7 +78,7 @@ describe("a stream whose first event does not come in time", () => {
     expect(await rowOf(minted, response)).toMatchObject({ status_code: 200, attempts: 2, endpoint: "e1" });
   });
 
-  it("is 504 without another endpoint", async () => {
+  it("is 504 without another endpoint", { tags: ["check"] }, async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "hang", { first_token_timeout_secs: 1 });
     const response = await fixture.gateway.chat(minted, { stream: true });
     expect({ status: response.status, body: await response.json() }).toEqual({
@@ -229,7 +229,7 @@ describe("the client of a stream whose upstream is silent", () => {
   mainRows(1)([
     ["through JavaScript", {}],
     ["as it comes", ASKS_FOR_USAGE],
-  ])("ends the call when it leaves after its early head (relayed %s)", async (_, body) => {
+  ])("ends the call when it leaves after its early head (relayed %s)", { tags: ["check"] }, async (_, body) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=1500,chunks=9000,pace=20", {
       stream_keepalive_secs: 1,
     });
@@ -246,7 +246,7 @@ describe("the client of a stream whose upstream is silent", () => {
     expect(await rowOf(minted, response)).toMatchObject({ status_code: 499, error_code: "client_gone" });
   });
 
-  it("gets a document in place of a stream as one event", async () => {
+  it("gets a document in place of a stream as one event", { tags: ["check"] }, async () => {
     const answer = Promise.withResolvers<{ readonly body: string }>();
     sink().answer = async () => ({ ...jsonAnswer({}), ...(await answer.promise) });
     const minted = await fixture.gateway.mint(sink().url, "plain", { stream_keepalive_secs: 1 });

@@ -1,4 +1,8 @@
-/** The guide's code of every route is right whatever a model is called. */
+/**
+ * The guide's code of every route is right whatever a model is called.
+ *
+ * @module-tag check
+ */
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { SECRET_VARIABLE } from "../../forms/keys/call-examples.ts";

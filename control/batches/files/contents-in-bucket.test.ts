@@ -1,4 +1,8 @@
-/** Contents of files in a bucket: read, switched, deleted with their files, and swept (docs/rules/batches.md#bucket). */
+/**
+ * Contents of files in a bucket: read, switched, deleted with their files, and swept (docs/rules/batches.md#bucket).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
@@ -94,7 +98,7 @@ it("files stay readable when contents go to another place than before", async ()
   await expect(contentOf(inBucket, { bucket: null })).rejects.toThrow("GATEWAY_FILES_TO is not set");
 });
 
-it("a file whose content cannot be read is an error before any byte", { tags: ["check"] }, async () => {
+it("a file whose content cannot be read is an error before any byte", async () => {
   const tenantId = await newTenant();
   const [lost, kept] = [await upload(tenantId, "lost"), await upload(tenantId, "kept")];
   for (const key of objects.keys()) if (key.includes(lost)) objects.delete(key);
@@ -108,7 +112,7 @@ it("a file whose content cannot be read is an error before any byte", { tags: ["
   });
 });
 
-it("results are written behind those of before, whoever wrote them, each once", { tags: ["check"] }, async () => {
+it("results are written behind those of before, whoever wrote them, each once", async () => {
   const { db } = control.ctx;
   const expires_at = new Date(Date.now() + 60_000);
   const made = { tenant_id: await newTenant(), key_id: randomUUID(), endpoint: "/v1/embeddings", expires_at };
@@ -183,7 +187,7 @@ it("contents are deleted with their files, with erased tenants and after failed 
   expect(String(await contentOf(kept))).toBe("a".repeat(2_200_000));
 });
 
-it("contents in a bucket of another gateway are not deleted", { tags: ["check"] }, async () => {
+it("contents in a bucket of another gateway are not deleted", async () => {
   await sweepOf("one", LATER_MS).run();
   const id = randomUUID();
   await bucket.store(`${id}/1`, Buffer.from("of one"), "text/plain", new AbortController().signal);
@@ -191,7 +195,7 @@ it("contents in a bucket of another gateway are not deleted", { tags: ["check"] 
   expect([...objects.keys()]).toContain(`gateway/files/${id}/1`);
 });
 
-it("a bucket that is away fails an upload, and the file does not exist", { tags: ["check"] }, async () => {
+it("a bucket that is away fails an upload, and the file does not exist", async () => {
   const tenantId = await newTenant();
   const away = bucketAt({
     bucket: "gateway",
@@ -210,7 +214,7 @@ it.each([
   ["a folder", { GATEWAY_FILES_TO: "/var/files" }, "GATEWAY_FILES_TO must be s3://bucket/prefix"],
   ["a bucket without credentials", { GATEWAY_FILES_TO: "s3://files" }, "GATEWAY_FILES_OPTIONS must have aws_access_"],
   ["settings without a bucket", { GATEWAY_FILES_OPTIONS: "aws_token=hidden" }, "GATEWAY_FILES_OPTIONS must be unset"],
-])("refuses %s by its name, without its value", { tags: ["check"] }, (_, variables, message) => {
+])("refuses %s by its name, without its value", (_, variables, message) => {
   const { error } = schema.safeParse(variables);
   const text = error === undefined ? "" : envErrorText(error);
   expect(text).toContain(message);

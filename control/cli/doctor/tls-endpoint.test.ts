@@ -1,6 +1,8 @@
 /**
  * The certificates of databases, as the driver that connects to them sees them: the doctor refuses what the driver refuses, and
  * nothing else.
+ *
+ * @module-tag check
  */
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

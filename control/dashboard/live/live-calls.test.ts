@@ -1,4 +1,8 @@
-/** Calls of browsers at the same time (docs/rules/console.md#live): the users of a tenant take turns, whatever they ask. */
+/**
+ * Calls of browsers at the same time (docs/rules/console.md#live): the users of a tenant take turns, whatever they ask.
+ *
+ * @module-tag check
+ */
 import { expect, it } from "vitest";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { managementLiveRoutes } from "../../app.ts";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { randomBytes } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

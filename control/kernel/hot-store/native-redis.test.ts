@@ -1,5 +1,7 @@
 /**
  * The key-value store over the Redis protocol behaves as over REST: the same calls, the same answers, the same failures.
+ *
+ * @module-tag check
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,8 @@
-/** Connections of the pool are closed when they have not been used for the configured time. */
+/**
+ * Connections of the pool are closed when they have not been used for the configured time.
+ *
+ * @module-tag check
+ */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { once } from "node:events";
 import net, { type AddressInfo } from "node:net";
 import tls from "node:tls";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { alertEventSchema } from "../../../shared/alerts.ts";
 import { startControl, type TestControl } from "../../../test/harness/control.ts";
@@ -84,7 +85,7 @@ it("raises it after the time that the operator has set, also soon after a start"
 it.each([
   ["", "the provisioner is not running"],
   ["?outcome=idle", "the job scheduler settings are incomplete"],
-])("says why no tick succeeds after %j", { tags: ["check"] }, async (query, reason) => {
+])("says why no tick succeeds after %j", async (query, reason) => {
   const watch = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await watchFor(watch, 11, async () => await (query === "" ? undefined : tick(query)));
   expect(await raised()).toContainEqual(["slurm_reconcile_held", `no successful reconcile for 10 min: ${reason}`]);
@@ -107,7 +108,7 @@ it("asks nobody while the provisioner is disabled, and starts over when it is en
   expect((await control.connection.db.select().from(provisionerState))[0]).toMatchObject({ held_since: null });
 });
 
-it("waits for a first tick after a restart, and recovers an alert raised before it", { tags: ["check"] }, async () => {
+it("waits for a first tick after a restart, and recovers an alert raised before it", async () => {
   const before = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await tick("?outcome=ok");
   await before.run();

@@ -1,4 +1,8 @@
-/** A managed model without a healthy replica needs attention (docs/rules/attention.md#kinds). */
+/**
+ * A managed model without a healthy replica needs attention (docs/rules/attention.md#kinds).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { AttentionItem } from "../../../shared/schema/attention.ts";

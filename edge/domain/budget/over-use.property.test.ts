@@ -196,12 +196,12 @@ describe("what requests use above their need", () => {
     fc.assert(fc.property(caps, cells, steps, boundHolds), { numRuns: propertyRuns(3_000) });
   });
 
-  it("passes the per-minute bucket only by requests that ran when it was empty", () => {
+  it("passes the per-minute bucket only by requests that ran when it was empty", { tags: ["check"] }, () => {
     const caps = fc.record({ tokensPerMinute: fc.constantFrom(300, 2_000, 20_000) });
     fc.assert(fc.property(caps, cells, steps, boundHolds), { numRuns: propertyRuns(2_000) });
   });
 
-  it("passes a key's bucket only by requests that ran when it was empty", () => {
+  it("passes a key's bucket only by requests that ran when it was empty", { tags: ["check"] }, () => {
     const caps = fc.record({ keyTokensPerMinute: fc.constantFrom(300, 2_000, 20_000) });
     fc.assert(fc.property(caps, cells, steps, boundHolds), { numRuns: propertyRuns(2_000) });
   });

@@ -1,5 +1,7 @@
 /**
  * A request translated to the other dialect and back keeps everything that both can express (docs/rules/dialects.md#requests).
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,8 @@
 /**
  * The laws of headroom on random traces (docs/rules/fairshare.md#headroom), held to shares that the test calculates from its
  * own counts. Slots, parts and counts are whole numbers here, so that nothing is rounded twice.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

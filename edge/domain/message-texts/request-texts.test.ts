@@ -205,7 +205,7 @@ describe("where input guardrails look", () => {
     expect(textsOf("/v1/responses", { input }).tools).toEqual([["c", "d", "e"]]);
   });
 
-  it("takes a list of any length", () => {
+  it("takes a list of any length", { tags: ["check"] }, () => {
     const prompt = Array.from({ length: 200_000 }, () => "x");
     expect(textsOf("/v1/completions", { prompt }).prompts).toHaveLength(prompt.length);
   });

@@ -2,6 +2,8 @@
  * Upstreams repeat parts of the request in their answers. JSON that a client puts there is never a report of the upstream: an
  * answer is not billed less because of it, whether it is read whole or left in the middle
  * (docs/rules/settlement-and-rows.md#what-was-seen).
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -75,7 +75,7 @@ describe("the content of an event", () => {
     expect(seen(text)).toEqual([events, characters]);
   });
 
-  it("is counted in code points, however it is written", () => {
+  it("is counted in code points, however it is written", { tags: ["check"] }, () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.array(fc.nat()), fc.boolean(), (content, cuts, escaped) => {
         const json = JSON.stringify(content.toWellFormed());

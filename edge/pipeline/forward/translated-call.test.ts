@@ -55,53 +55,59 @@ it("a body that would fill the memory is refused, and nothing is sent", async ()
 it.each([
   ["text", "x".repeat(2 * 1024 * 1024), 2 * 1024 * 1024, 4 * 1024 * 1024],
   ["many values", Array.from({ length: 40_000 }, () => ({ type: "text", text: "x" })), 1024 * 1024, 8 * 1024 * 1024],
-])("a body of %s takes memory of its tenant's bodies, less after it is translated", async (_, content, least, most) => {
-  const world = new TestPipeline();
-  world.model = modelOf({ api_dialect: "anthropic" });
-  world.maxBodyBytes = 64 * 1024 * 1024;
-  const { bodyMemory, answerMemory } = world.memory;
-  let mostBytes = 0;
-  const open = bodyMemory.open.bind(bodyMemory);
-  bodyMemory.open = (...terms) => {
-    const opened = open(...terms);
-    const reserve = async (bytes: number, isForValues?: boolean) => {
-      const isReserved = await opened.reserve(bytes, isForValues);
-      mostBytes = Math.max(mostBytes, bodyMemory.usedBytes);
-      return isReserved;
+])(
+  "a body of %s takes memory of its tenant's bodies, less after it is translated",
+  { tags: ["check"] },
+  async (_, content, least, most) => {
+    const world = new TestPipeline();
+    world.model = modelOf({ api_dialect: "anthropic" });
+    world.maxBodyBytes = 64 * 1024 * 1024;
+    const { bodyMemory, answerMemory } = world.memory;
+    let mostBytes = 0;
+    const open = bodyMemory.open.bind(bodyMemory);
+    bodyMemory.open = (...terms) => {
+      const opened = open(...terms);
+      const reserve = async (bytes: number, isForValues?: boolean) => {
+        const isReserved = await opened.reserve(bytes, isForValues);
+        mostBytes = Math.max(mostBytes, bodyMemory.usedBytes);
+        return isReserved;
+      };
+      return { ...opened, reserve };
     };
-    return { ...opened, reserve };
-  };
-  let held = { bodyBytes: 0, answerBytes: 0 };
-  world.upstream = async () => {
-    held = { bodyBytes: bodyMemory.usedBytes, answerBytes: answerMemory.usedBytes };
-    return Response.json(MESSAGE);
-  };
-  const body = JSON.stringify({ model: "tiny", messages: [{ role: "user", content }] });
-  const response = await run(world.received({ body }));
-  await response.text();
-  const [sent] = world.upstreamCalls;
-  const sentBytes = (await new Response(sent?.body as ReadableStream<Uint8Array>).arrayBuffer()).byteLength;
-  expect({ status: response.status, answerBytes: held.answerBytes, leftBytes: bodyMemory.usedBytes }).toEqual({
-    status: 200,
-    answerBytes: 0,
-    leftBytes: 0,
-  });
-  const { bodyBytes } = held;
-  const countedBytes = bodyBytes - sentBytes;
-  expect({
-    countedBytes,
-    mostBytes,
-    isCounted: countedBytes >= least,
-    areValues: mostBytes >= Math.max(most, 2 * countedBytes),
-  }).toEqual({
-    countedBytes,
-    mostBytes,
-    isCounted: true,
-    areValues: true,
-  });
-});
+    let held = { bodyBytes: 0, answerBytes: 0 };
+    world.upstream = async () => {
+      held = { bodyBytes: bodyMemory.usedBytes, answerBytes: answerMemory.usedBytes };
+      return Response.json(MESSAGE);
+    };
+    const body = JSON.stringify({ model: "tiny", messages: [{ role: "user", content }] });
+    const response = await run(world.received({ body }));
+    await response.text();
+    const [sent] = world.upstreamCalls;
+    const sentBytes = (await new Response(sent?.body as ReadableStream<Uint8Array>).arrayBuffer()).byteLength;
+    expect({ status: response.status, answerBytes: held.answerBytes, leftBytes: bodyMemory.usedBytes }).toEqual({
+      status: 200,
+      answerBytes: 0,
+      leftBytes: 0,
+    });
+    const { bodyBytes } = held;
+    const countedBytes = bodyBytes - sentBytes;
+    expect({
+      countedBytes,
+      mostBytes,
+      isCounted: countedBytes >= least,
+      areValues: mostBytes >= Math.max(most, 2 * countedBytes),
+    }).toEqual({
+      countedBytes,
+      mostBytes,
+      isCounted: true,
+      areValues: true,
+    });
+  },
+);
 
-it("bodies of one tenant that do not fit together are translated one after the other", async () => {
+it("bodies of one tenant that do not fit together are translated one after the other", {
+  tags: ["check"],
+}, async () => {
   const { memory } = new TestPipeline();
   const content = "x".repeat(9 * 1024 * 1024);
   let mostBytes = 0;

@@ -1,4 +1,8 @@
-/** The items that the model reads if a policy redacts them, one after another (docs/rules/realtime.md#guardrails). */
+/**
+ * The items that the model reads if a policy redacts them, one after another (docs/rules/realtime.md#guardrails).
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";

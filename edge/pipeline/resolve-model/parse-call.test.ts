@@ -134,6 +134,7 @@ describe("the memory of a large body", () => {
     ["more values than the memory of all", `{"model":"tiny","x":[${"[],".repeat(800_000)}[]]}`, 9],
   ])(
     "of %s is taken before the body is parsed, so that those of one tenant follow one another",
+    { tags: ["check"] },
     async (_, body, count) => {
       const world = new TestPipeline();
       const order: string[] = [];

@@ -1,4 +1,8 @@
-/** Rows with a column that the table lacks (docs/rules/storage-layouts.md#changed-columns). */
+/**
+ * Rows with a column that the table lacks (docs/rules/storage-layouts.md#changed-columns).
+ *
+ * @module-tag check
+ */
 import { expect, it } from "vitest";
 import { analyticsStoreOf } from "../../../edge/adapters/clickhouse-insert.ts";
 import { usageRowLine } from "../../../edge/domain/ledger/row-line.ts";

@@ -1,6 +1,8 @@
 /**
  * Statements that wait for a session of the engine: inserts never wait behind a read, and a statement that nobody waits for
  * never starts.
+ *
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -69,7 +71,7 @@ it("an insert of rows does not wait behind reads", async () => {
   });
 });
 
-it("a statement whose client has left does not begin", { tags: ["check"] }, async () => {
+it("a statement whose client has left does not begin", async () => {
   const leaving = new AbortController();
   const ask = async (query: string, signal?: AbortSignal) =>
     await fetch(`${bridge.url}/?query=${encodeURIComponent(query)}`, {

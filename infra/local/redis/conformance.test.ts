@@ -1,6 +1,8 @@
 /**
  * The answers that every store behind the bridge must give over the Upstash REST protocol: of the embedded store and, where
  * the binary is on the machine, of a real redis-server.
+ *
+ * @module-tag check
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

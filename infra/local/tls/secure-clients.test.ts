@@ -1,4 +1,8 @@
-/** TLS at the front: real handshakes, before an inner server that the test controls. */
+/**
+ * TLS at the front: real handshakes, before an inner server that the test controls.
+ *
+ * @module-tag check
+ */
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";

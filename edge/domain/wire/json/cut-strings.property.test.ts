@@ -2,6 +2,8 @@
  * Documents whose long strings are cut, against JSON.parse: the kept part and the length of each string, the client's bytes for
  * the rest, and that no long string passes that JSON does not allow. Little is kept here, so that small documents are read in
  * many pieces.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
