@@ -81,7 +81,8 @@ describe.each([
       if (text.startsWith(sent)) upstream.cut();
     }
     expect(text.startsWith(sent)).toBe(true);
-    const events = text.split(/\n\n+/).filter((event) => event !== "");
+    const parts = text.split(/\n\n+/).map((part) => part.replace(/(^|\n): cut off$/, ""));
+    const events = parts.filter((event) => event !== "");
     const last = events.pop() ?? "";
     expect({ prefix: last.slice(0, 6), event: JSON.parse(last.slice(6)) }).toEqual({
       prefix: "data: ",

@@ -34,6 +34,11 @@ it("that do not end are counted, until one does", async () => {
   expect({ datas, counted }).toEqual({ datas: ["ébc", "d"], counted: [8, 9, 14, 7, 9, 4] });
 });
 
+it("that are cut off are left out, and the error after them is read", async () => {
+  const text = 'data: whole\n\ndata: {"half\n: cut off\n\nevent: error\ndata: broken\n\n: cut off\n\n';
+  expect(await listed(eventData(piecesOf([new TextEncoder().encode(text)])))).toEqual(["whole", "broken"]);
+});
+
 it("of too many lines are an error", async () => {
   const lines = new TextEncoder().encode("data:\n".repeat(10_000));
   await expect(listed(eventData(piecesOf(Array.from({ length: 7 }, () => lines))))).rejects.toMatchObject({

@@ -1,5 +1,9 @@
-/** The data of each event of a stream, one after another, however its bytes are split. Comments and events without data are left out. */
+/**
+ * The data of each event of a stream, one after another, however its bytes are split. Comments, events without data and events that
+ * were cut off are left out.
+ */
 import { GatewayError } from "../../../shared/errors.ts";
+import { CUT_OFF } from "../../domain/wire/sse/events.ts";
 
 /** No event has more lines than about so many: whoever splits them does so in one piece. */
 const LINES_MAX = 64 * 1024;
@@ -37,7 +41,9 @@ export async function* eventData(
 function splitEvents(text: string): { readonly events: string[]; readonly rest: string } {
   const events = text.split("\n\n");
   const rest = events.pop() ?? "";
-  const lines = events.map((event) => event.split("\n").filter((line) => line.startsWith("data:")));
+  const lines = events
+    .filter((event) => !`${event}\n\n`.endsWith(CUT_OFF))
+    .map((event) => event.split("\n").filter((line) => line.startsWith("data:")));
   const datas = lines
     .filter(({ length }) => length > 0)
     .map((ofEvent) => ofEvent.map((line) => line.slice(line[5] === " " ? 6 : 5)).join("\n"));

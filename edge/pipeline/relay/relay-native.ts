@@ -5,6 +5,7 @@
  * received so far is read.
  */
 
+import { CUT_OFF } from "../../domain/wire/sse/events.ts";
 import { releaseStack } from "../call/release-stack.ts";
 import type { SharedTimer } from "../call/shared-timer.ts";
 import { ClientWriter, writeStreamError } from "./client-writer.ts";
@@ -98,8 +99,8 @@ async function conclude(job: RelayJob, copy: ObservedBody, client: ClientWriter,
     await client.close().catch(() => undefined);
     return "complete";
   }
-  // The client may hold half an event: blank lines end it, and have no effect otherwise.
-  if (!job.cancellation.clientGone && (await writeStreamError(job, client, "\n\n"))) return "broken";
+  // The client may have half an event.
+  if (!job.cancellation.clientGone && (await writeStreamError(job, client, CUT_OFF))) return "broken";
   await client.abort();
   return "gone";
 }

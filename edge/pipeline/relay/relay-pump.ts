@@ -3,7 +3,7 @@
  * back-pressure: nothing is read before the client has taken the earlier bytes. It always closes or aborts its writer
  * (docs/rules/streams.md#two-relays).
  */
-import { KEEP_ALIVE } from "../../domain/wire/sse/events.ts";
+import { CUT_OFF, KEEP_ALIVE } from "../../domain/wire/sse/events.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import { StallWatch } from "../call/stall-watch.ts";
@@ -82,7 +82,7 @@ async function pump(
     const { clientGone, interrupted } = job.cancellation;
     const gone = clientGone || (error instanceof ClientGone && interrupted === null);
     // Without the filter the client may have half an event, after which it could not read the error.
-    if (!gone && (await writeStreamError(job, client, filter === null ? "\n\n" : ""))) return "broken";
+    if (!gone && (await writeStreamError(job, client, filter === null ? CUT_OFF : ""))) return "broken";
     job.cancellation.abort();
     await reader.cancel();
     await client.abort();

@@ -29,3 +29,6 @@ export function usageEventOf(event: Uint8Array): JsonObject | null {
 
 /** A comment, which clients ignore (docs/rules/streams.md#keep-alive). */
 export const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
+
+/** Ends half an event, whose reader knows by the comment that it is not whole. Otherwise it has no effect. */
+export const CUT_OFF = "\n: cut off\n\n";
