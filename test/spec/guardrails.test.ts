@@ -213,10 +213,10 @@ describe("a request", () => {
 });
 
 describe("an answer", () => {
-  mainRows(1)([
+  mainRows(0)([
     ["pii", `${MAIL}!`, "write to [REDACTED:EMAIL]!"],
     ["ban_keywords", KEYWORD, "the [REDACTED] flies"],
-  ])("with %s: block, redact, log_only, streamed and not", { tags: ["check"] }, async (scanner, text, replaced) => {
+  ])("with %s: block, redact, log_only, streamed and not", async (scanner, text, replaced) => {
     said = text;
     for (const action of ["block", "redact", "log_only"]) {
       const minted = await guarded({ action, output_scanners: [scanner] });
