@@ -1,14 +1,10 @@
 /** Texts of the list of requests and of one request. */
 export const logsTexts = {
   list: "Requests, newest first",
-  loading: "Loading requests",
-  failed: "Could not load the requests.",
-  stale: "Could not load newer requests. Showing the last known data.",
   moreFailed: "Could not load older requests.",
   emptyTitle: "No requests",
   emptyFiltered: "No requests in this period match the filters.",
   emptyPeriod: "No requests were sent in this period.",
-  clearFilters: "Clear filters",
   total: "{requests, plural, one {# request} other {# requests}}",
   totalFailed: "{failed, plural, one {# failed} other {# failed}}",
   totalRefused: "{refused, plural, one {# refused} other {# refused}}",

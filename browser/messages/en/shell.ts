@@ -60,8 +60,6 @@ export const shellTexts = {
   password: "Password",
   signIn: "Sign in",
   signInWith: "Sign in with {provider}",
-  loading: "Loading",
-  retry: "Try again",
   unavailable: "The console's server did not respond.",
   sign_in_failed: "Sign-in failed. Check your email and password, then try again.",
   sign_in_failed_provider: "The sign-in provider did not confirm your identity.",

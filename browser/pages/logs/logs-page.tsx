@@ -4,7 +4,7 @@ import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
-import { commonText } from "../../messages/common.ts";
+import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -41,12 +41,6 @@ const RequestDetail = lazy(async () => ({ default: (await import("./request-deta
 const LogCounts = lazy(async () => ({ default: (await import("./log-counts.tsx")).LogCounts }));
 const ComparePanel = lazy(async () => ({ default: (await import("./compare-panel.tsx")).ComparePanel }));
 const FILTER_WORDS = { name: filterName, value: filterValue };
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("moreFailed"),
-  retry: commonText("retry"),
-};
 
 /** Requests with filters, live; one of them open beside the list. */
 export function LogsPage() {
@@ -210,13 +204,13 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
               </div>
               {feed.liveError !== null && (
                 <Failure
-                  title={text("stale")}
+                  title={STATE_TEXTS.stale}
                   error={feed.liveError}
                   onRetry={feed.refetchLive}
                   isRetrying={feed.isFetchingLive}
                 />
               )}
-              <Loaded state={list} texts={stateTexts}>
+              <Loaded state={list} stale={text("moreFailed")}>
                 {() => (
                   <Table<SeenLog>
                     label={text("list")}
@@ -232,7 +226,9 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
                       <Empty
                         title={text("emptyTitle")}
                         action={
-                          isFiltered && <Button onClick={() => onChange(NO_FILTERS)}>{text("clearFilters")}</Button>
+                          isFiltered && (
+                            <Button onClick={() => onChange(NO_FILTERS)}>{commonText("clearFilters")}</Button>
+                          )
                         }
                       >
                         {text(isFiltered ? "emptyFiltered" : "emptyPeriod")}

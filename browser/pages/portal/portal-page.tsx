@@ -7,7 +7,6 @@ import { budgetLeft } from "../../explain/budget-left.ts";
 import { explainAccess } from "../../explain/explain-access.ts";
 import { BudgetState, useBudgetUsage } from "../../forms/budget/budget-state.tsx";
 import { reportFigures } from "../../forms/usage/report-figures.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
@@ -19,7 +18,7 @@ import { useIsLate } from "../../time/use-is-late.ts";
 import { usableZone } from "../../time/zones.ts";
 import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
-import { Failure, Loaded, Notice } from "../../ui/states.tsx";
+import { Loaded, Notice, ReadFailure } from "../../ui/states.tsx";
 import { canCall, keyCounts, modelCounts } from "./can-call.ts";
 import { ownKeysRead, ownModelsRead, useOwnLoad, useOwnTenant } from "./reads.ts";
 
@@ -86,14 +85,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
           {capturedMs !== null && capturedMs > nowMs && (
             <Notice tone="warn">{text("captured", { end: formatInstant(zone, capturedMs) })}</Notice>
           )}
-          {failed !== undefined && failed.error !== null && (
-            <Failure
-              title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
-              error={failed.error}
-              onRetry={failed.refetch}
-              isRetrying={failed.isFetching}
-            />
-          )}
+          {failed !== undefined && <ReadFailure state={failed} />}
           <Grid>
             <Tile
               label={
