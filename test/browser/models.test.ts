@@ -30,6 +30,7 @@ describe("a model", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name", { exact: true }).fill(name);
     await dialog.getByLabel("Base URL").fill(NOWHERE);
+    await dialog.getByLabel("More endpoints").fill(`${NOWHERE}/second`);
     await dialog.getByLabel("Upstream API key").fill(secret);
     await dialog.getByRole("button", { name: "Create model" }).click();
     await dialog.getByText("The upstream could not be reached.").waitFor();
@@ -41,6 +42,8 @@ describe("a model", () => {
 
     const [made] = await fixture.gateway.must<Model[]>("GET", `/models?q=${name}`);
     expect(made).toMatchObject({ model_name: name, upstream_model: name, api_base: NOWHERE, api_key_set: true });
+    const endpoints = await fixture.gateway.must<{ api_base: string }[]>("GET", `/models/${made?.id}/endpoints`);
+    expect(endpoints.map(({ api_base }) => api_base)).toEqual([NOWHERE, `${NOWHERE}/second`]);
     const tenant = await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `t-${randomUUID()}` });
     await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models: [name] });
     await page.getByRole("button", { name: "Delete" }).click();
