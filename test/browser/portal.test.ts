@@ -96,11 +96,11 @@ it("the limits of a tenant are listed with what is left and when it resets", asy
   await page.goto("/portal");
   await page.getByRole("link", { name: "Budget left" }).click();
   const row = (name: string) => page.getByRole("table", { name: "All keys" }).getByRole("row", { name });
-  const left = used.remaining_tokens.toLocaleString("en");
-  await row(`Budget in tokens 1,000,000 ${left} Resets 1 `).waitFor();
+  const [usedNow, left] = [used.used_tokens, used.remaining_tokens].map((tokens) => tokens.toLocaleString("en"));
+  await row(`Budget in tokens 1,000,000 ${usedNow} ${left} Resets 1 `).waitFor();
   await page.getByText("No limit: Budget in USD, Requests per minute.").waitFor();
   await row("Tokens per minute 90,000").waitFor();
-  await row("Concurrent requests 7 per region 7 ").waitFor();
+  await row("Concurrent requests 7 per region 0 7 ").waitFor();
   await page.getByText("0 running, 0 waiting.").waitFor();
   await page
     .getByRole("table", { name: "By key" })
