@@ -1,7 +1,7 @@
 /** Every reason for which a queue waits has its words, for admins and for a tenant's people. */
 import { describe, expect, it } from "vitest";
 import { type FairshareLive, fairshareLiveSchema } from "../../shared/schema/load.ts";
-import { explainCallWait, explainLoad, explainOwnCallWait, explainWaiting } from "./explain-waiting.ts";
+import { explainCallWait, explainLoad, explainOwnCallWait, explainWaiting, loadText } from "./explain-waiting.ts";
 
 describe("queues", () => {
   it("that a call is in, with what can go first and who holds the slots", () => {
@@ -41,6 +41,7 @@ describe("queues", () => {
     const said = "2 running, 3 waiting (longest 9 s). The gateway's slots, shared between tenants, are all in use.";
     expect([8000, 15_000, -1].map((waitedMs) => explainOwnCallWait(load, waitedMs))).toEqual([said, null, null]);
     expect(explainLoad({ ...load, queued: 0, oldest_wait_ms: null, waits_for: null })).toBe("2 running, 0 waiting.");
+    expect(loadText(null, null)).toBe("– running, – waiting");
   });
 
   it.each(fairshareLiveSchema.shape.waiting.element.shape.reason.options)(

@@ -2,7 +2,7 @@
 import type { FairshareLive, TenantLoad, WaitingQueue } from "../../shared/schema/load.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
-import { formatMs } from "../ui/format.ts";
+import { formatCount, formatMs } from "../ui/format.ts";
 import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 const text = texts("explain", explainTexts);
@@ -69,7 +69,12 @@ export function explainOwnCallWait(load: TenantLoad, waitedMs: number): string |
 export function explainLoad({ in_flight: running, queued, oldest_wait_ms: oldestMs, waits_for }: TenantLoad): string {
   const longest = oldestMs === null ? "" : text("loadLongest", { duration: formatMs(oldestMs) });
   const why = waits_for === null ? "" : ` ${text(`waits_${waits_for}`)}`;
-  return `${text("load", { running, queued })}${longest}.${why}`;
+  return `${loadText(running, queued)}${longest}.${why}`;
+}
+
+/** How many requests run and wait; null: not known. */
+export function loadText(running: number | null, queued: number | null): string {
+  return text("load", { running: formatCount(running), queued: formatCount(queued) });
 }
 
 /** How many slots of the cell are in use, and by which tenants most. */

@@ -1,5 +1,8 @@
 /** Texts of the list of requests and of one request. */
 export const logsTexts = {
+  now: "Now:",
+  whoWaits: "Who waits, and why",
+  limits: "Limits",
   list: "Requests, newest first",
   moreFailed: "Could not load older requests.",
   emptyTitle: "No requests",

@@ -27,6 +27,7 @@ import { LogTotals } from "./log-totals.tsx";
 import classes from "./logs-page.module.css";
 import { filtersOf, isOver, type LogsQuery, logsQuery, NO_FILTERS, periodOf, windowOfSearch } from "./logs-query.ts";
 import { type LogsSearch, logsSearch, type SearchChanges } from "./logs-search.ts";
+import { RequestsNow } from "./requests-now.tsx";
 import { useFeed } from "./use-feed.ts";
 
 const text = texts("logs", logsTexts);
@@ -67,7 +68,7 @@ export function LogsPage() {
       onChoose={chooseZone}
       nowMs={hourMs}
     >
-      <Requests search={search} role={role} tenantName={shownTenant?.name} onChange={change} />
+      <Requests search={search} role={role} tenantId={tenantId} tenantName={shownTenant?.name} onChange={change} />
     </ZoneProvider>
   );
 }
@@ -75,11 +76,13 @@ export function LogsPage() {
 interface RequestsProps {
   readonly search: LogsSearch;
   readonly role: "admin" | "user";
+  /** Whose requests are listed; undefined: those of all tenants. */
+  readonly tenantId: string | undefined;
   readonly tenantName: string | undefined;
   readonly onChange: (changes: SearchChanges, replace?: boolean) => void;
 }
 
-function Requests({ search, role, tenantName, onChange }: RequestsProps) {
+function Requests({ search, role, tenantId, tenantName, onChange }: RequestsProps) {
   const { zone } = useZone();
   const query = useQueryOf(search, role, zone);
   const [isAtTop, setAtTop] = useState(true);
@@ -189,6 +192,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
           </Panel>
           <Panel isFlush>
             <div ref={box}>
+              <RequestsNow tenantId={tenantId} />
               <div className={classes["bar"]}>
                 <LogTotals query={query} isListed={isListed} />
                 <LiveState

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { cellRows, loadOfAll } from "../../explain/cell-rows.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { FigureTile } from "../../forms/usage/figure-tile.tsx";
 import { overviewTexts } from "../../messages/en/overview.ts";
@@ -7,7 +8,6 @@ import { serverTimeOf } from "../../time/server-time.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { ReadFailure } from "../../ui/states.tsx";
-import { cellRows, loadOfAll } from "./cell-rows.ts";
 import classes from "./overview-page.module.css";
 import { attentionRead, liveRead, statsRead, summaryRead } from "./reads.ts";
 
