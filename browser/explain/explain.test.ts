@@ -55,7 +55,7 @@ describe("requests", () => {
     const refused = row({ status_code: 403, error_code: "tenant_budget_exhausted", tenant_id: "t" });
     expect(explainRequest(refused, "admin")).toEqual({
       tone: "warn",
-      title: "Refused: 403 tenant_budget_exhausted",
+      title: "Refused: Tenant budget exhausted (403)",
       sentences: ["The tenant's budget is used up."],
       advice: [
         {
@@ -120,6 +120,9 @@ describe("requests", () => {
     expect(explainRequest(failed, "admin").sentences).toEqual([
       "The upstream returned 503. The client got the upstream's response body with status 502.",
     ]);
+    expect(explainRequest({ ...failed, attempts: 1, endpoint: "west" }, "admin").sentences).toContain(
+      "The upstream was called 1 time, at the endpoint west.",
+    );
     expect(explainRequest({ ...failed, model: "m" }, "user").advice).toEqual([
       { text: "Send the request again. If it keeps failing, ask a gateway admin.", link: null },
     ]);
@@ -128,7 +131,7 @@ describe("requests", () => {
   it("that were cut off while they streamed are not called refused, and get no advice on speed", () => {
     const cut = { status_code: 403, error_code: "tenant_not_active", ttft_ms: 9, output_tokens: 50, total_ms: 60_000 };
     const { title, advice } = explainRequest(row(cut), "admin");
-    expect(title).toBe("Stopped after 1 min: 403 tenant_not_active");
+    expect(title).toBe("Stopped after 1 min: Tenant not active (403)");
     expect(advice.map((one) => one.text)).toEqual(["Set the tenant's status to active."]);
   });
 
@@ -152,7 +155,7 @@ describe("requests", () => {
       "Answered from the response cache in 3 ms, without calling the upstream and at no cost.",
     ]);
     expect(explainRequest(row({ status_code: 418, error_code: "teapot" }), "admin")).toMatchObject({
-      title: "Refused: 418 teapot",
+      title: "Refused: Teapot (418)",
       advice: [],
     });
   });

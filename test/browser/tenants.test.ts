@@ -44,7 +44,7 @@ describe("from nothing to a first request", () => {
     expect(secret).not.toBe("");
     await fixture.gateway.confirmed("the key");
     await run("sh", ["-c", `${curl} --silent --max-time 30`]);
-    await page.getByText("Your request arrived. Refused: 404").waitFor();
+    await page.getByText(/Your request arrived\. Refused: .* \(404\)/).waitFor();
     expect(await page.getByRole("link", { name: "View request" }).getAttribute("href")).toMatch(/\/logs\?open=/);
 
     await page.keyboard.press("Escape");

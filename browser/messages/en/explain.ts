@@ -2,9 +2,9 @@
 export const explainTexts = {
   served: "Completed in {whole}.",
   servedFromCache: "Answered from the response cache in {whole}, without calling the upstream and at no cost.",
-  refused: "Refused: {status} {code}",
-  failed: "Failed: {status} {code}",
-  cutOff: "Stopped after {whole}: {status} {code}",
+  refused: "Refused: {name} ({status})",
+  failed: "Failed: {name} ({status})",
+  cutOff: "Stopped after {whole}: {name} ({status})",
   upstreamError: "Upstream error {status}",
   left: "Client disconnected after {whole}",
   otherAnswer: "Answered with {status}",
@@ -35,7 +35,7 @@ export const explainTexts = {
   speed: "{tokens, plural, one {# output token} other {# output tokens}} at {rate} tokens/s.",
   attempts: "The upstream was called {count, plural, one {# time} other {# times}}.",
   attemptsEndpoint:
-    "The upstream was called {count, plural, one {# time} other {# times}}, last at the endpoint {endpoint}.",
+    "The upstream was called {count, plural, one {# time, at} other {# times, last at}} the endpoint {endpoint}.",
   fix_queue: "To shorten the wait, add slots, or raise the limit or weight that blocks the queue.",
   fix_queue_user: "All slots for it were in use. Try again later, or ask a gateway admin for more.",
   fix_gateway: "Turn on tracing for the tenant to see which step takes the time.",

@@ -117,7 +117,7 @@ export const logsTexts = {
   factEnergy: "Energy",
   factEnergyCost: "Energy cost",
   factCarbon: "Carbon",
-  notTraced: "Not traced: its times come from its usage row.",
+  notTraced: "Approximate: tracing was off, or the trace has expired.",
   captured: "Captured request",
   captureHint: "Bodies are kept for 24 hours if capture was on. The audit log records each read.",
   captureShow: "Show captured request",
