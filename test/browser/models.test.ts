@@ -141,7 +141,7 @@ describe("a model", () => {
       ["Guardrails", "Guardrails belong to tenants"],
       ["Health", "Health checks"],
       ["Usage", "By key"],
-      ["Activity", "create model"],
+      ["Activity", "created model"],
     ] as const) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByText(words).first().waitFor();
@@ -216,7 +216,7 @@ describe("a model", () => {
     await fixture.gateway.must("DELETE", `/models/${model.id}/managed`);
     await fixture.gateway.must("DELETE", `/replicas/${replica.id}`);
     await page.goto(`/models/${(await newModel()).id}?tab=history`);
-    await page.getByRole("table", { name: "Activity" }).getByText("create model").waitFor();
+    await page.getByRole("table", { name: "Activity" }).getByText("created model").waitFor();
     expect(await events.count()).toBe(0);
   });
 });

@@ -187,7 +187,7 @@ describe("a tenant", () => {
       ["Guardrails", "No policy: nothing is scanned."],
       ["Compression", "No policy: the gateway's settings apply."],
       ["Usage", "By day"],
-      ["Activity", "create tenant"],
+      ["Activity", "created tenant"],
     ] as const) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByText(words).first().waitFor();
