@@ -328,7 +328,7 @@ describe("budgets", () => {
       title: "Used up: requests are refused",
       sentences: [
         "1,200 of 1,000 tokens used (120%), 5 reserved, 0 left.",
-        "$0.000000001 of $0.000002 used (0.1%), $0.00 reserved, $0.0000015 left.",
+        "$0.000000001 of $0.00000200 used (0.1%), $0.00 reserved, $0.00000150 left.",
         "Resets 1 Dec 2026, 00:00 Asia/Kolkata (UTC+05:30) (in 8 days).",
       ],
       outlook: null,
@@ -344,16 +344,16 @@ describe("budgets", () => {
       limit_to_last: 1403,
       per_day_to_last: 20,
     } as const;
-    expect(outlook({})).toBe("Averaging 50.4 tokens, $0.50 a day, the budget lasts until it resets.");
+    expect(outlook({})).toBe("At 50.4 tokens, $0.500 a day, the budget lasts until it resets.");
     expect(outlook({ state: "warned" })).toBe(
-      "Averaging 50.4 tokens, $0.50 a day, what is left is just enough until it resets.",
+      "At 50.4 tokens, $0.500 a day, what is left is just enough until it resets.",
     );
-    expect(outlook({ period_end: null })).toBe("Averaging 50.4 tokens, $0.50 a day, the budget does not run out.");
+    expect(outlook({ period_end: null })).toBe("At 50.4 tokens, $0.500 a day, the budget does not run out.");
     expect(outlook(out)).toBe(
-      "Averaging 50.4 tokens a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of 1.4K tokens would last until it resets. So would at most 20 tokens a day from now on.",
+      "At 50.4 tokens a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of 1.4K tokens would last until it resets. So would at most 20 tokens a day from now on.",
     );
     expect(outlook({ ...out, runs_out_by: "cost_usd", limit_to_last: 12.345, per_day_to_last: 0 })).toBe(
-      "Averaging $0.50 a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of $12.35 would last until it resets.",
+      "At $0.500 a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of $12.35 would last until it resets.",
     );
     expect(outlook({ ...out, state: "exhausted", limit_to_last: null })).toBe("The average was 50.4 tokens a day.");
     expect(outlook({ budget_tokens: null, budget_cost_usd: null })).toBeNull();
