@@ -79,6 +79,7 @@ export const portalTexts = {
   state: "State",
   noPrice: "No price set",
   perTokens: "{input} / {output} per million tokens",
+  noPricePart: "{part}: no price",
   perPart: "{usd} per million {part} tokens",
   perMinute: "{usd} per minute",
   perImage: "{usd} per image",
