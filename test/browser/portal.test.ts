@@ -171,7 +171,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   expect(await responses.textContent()).toContain(`base_url="${fixture.gateway.proxyUrl}/v1"`);
   expect(await responses.textContent()).toContain(model);
   await page.getByLabel("Route", { exact: true }).selectOption("Speech");
-  await page.getByText("None of your models can be called on this route.").waitFor();
+  await page.getByText("None of your models serves this route.").waitFor();
   await page.reload();
   await page.getByRole("heading", { name: "Code for /v1/audio/speech" }).waitFor();
   expect(visit.problems()).toEqual([]);

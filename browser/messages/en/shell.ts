@@ -15,7 +15,7 @@ export const shellTexts = {
   tenant: "Tenant",
   tenantFailed: "The tenant was not switched",
   signOut: "Sign out",
-  signedInAs: "Signed in as {email}",
+  signedInAs: "Signed in as {email} ({role})",
   theme: "Appearance",
   themeSystem: "System",
   themeLight: "Light",
