@@ -20,7 +20,7 @@ describe("queues", () => {
       }) as unknown as FairshareLive;
     const call = { tenantId: "t", model: "gpt", waitedMs: 8000 };
     expect(explainCallWait(live(1), call)).toBe(
-      "1 request of acme for gpt waits: every slot of the cell is in use. It is first in its queue. 6 of 6 slots are in use: acme 5, beta 1.",
+      "1 request of acme for gpt is waiting: every slot of the cell is in use. It is first in its queue. 6 of 6 slots are in use: acme 5, beta 1.",
     );
     expect(explainCallWait(live(4), { ...call, tenantId: undefined, model: "auto" })).toContain(
       "Up to 3 requests of its queue can go first.",

@@ -23,7 +23,7 @@ export function explainWaiting(queue: WaitingQueue): WaitingExplanation {
   const { reason, tenant, model, group, queued, tenant_id } = queue;
   return {
     reason: text(`wait_${reason}_name`),
-    sentence: text(`wait_${reason}`, { count: queued, tenant, model, group }),
+    sentence: text("waiting", { count: queued, tenant, model, why: text(`wait_${reason}`, { group }) }),
     remedy: text(`wait_${reason}_fix`),
     link: linkOf(reason, tenant_id, model),
   };

@@ -225,7 +225,7 @@ it("a user rotates, disables and enables the own key, and the data plane follows
   const told = page.getByRole("dialog", { name: /^Secret key for/ });
   await told.getByText("Copy the secret now.").waitFor();
   const next = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
-  await told.getByRole("button", { name: "I have stored it" }).click();
+  await told.getByRole("button", { name: "Done" }).click();
   expect({ oldStatus: await statusWith(secret), newStatus: await statusWith(next) }).toEqual({
     oldStatus: 401,
     newStatus: 200,

@@ -50,7 +50,7 @@ describe("from nothing to a first request", () => {
     await page.keyboard.press("Escape");
     const asked = page.getByRole("alertdialog", { name: "Close without copying the secret?" });
     await asked.getByRole("button", { name: "Cancel" }).click();
-    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("cell", { name: "first" }).waitFor();
     expect(await page.content()).not.toContain(secret);
     await page.goBack();

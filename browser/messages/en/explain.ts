@@ -53,35 +53,30 @@ export const explainTexts = {
   waits_model_limit: "The model's slots are all in use.",
   waits_shared_slots: "The gateway's slots, shared between tenants, are all in use.",
   slotHolders: "{used} of {all} slots are in use: {names}.",
+  waiting:
+    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {is} other {are}} waiting: {why}.",
   wait_tenant_cap_name: "Tenant concurrency",
-  wait_tenant_cap:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the tenant has reached its max concurrency.",
+  wait_tenant_cap: "the tenant has reached its max concurrency",
   wait_tenant_cap_fix: "One of its requests finishes, or the tenant's max concurrency is raised.",
   wait_model_cap_name: "Model concurrency",
-  wait_model_cap:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the model has reached its max concurrency.",
+  wait_model_cap: "the model has reached its max concurrency",
   wait_model_cap_fix: "A request for this model finishes, or the model's max concurrency is raised.",
   wait_group_share_name: "Group share",
-  wait_group_share:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the group {group} uses its share of the slots, and other groups need the rest.",
+  wait_group_share: "the group {group} uses its share of the slots, and other groups need the rest",
   wait_group_share_fix:
     "A request of the group finishes, other groups need fewer slots, or the group's weight is raised.",
   wait_tenant_share_name: "Tenant share",
-  wait_tenant_share:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the tenant uses its share of the slots, and other tenants in {group} want the rest.",
+  wait_tenant_share: "the tenant uses its share of the slots, and other tenants in {group} want the rest",
   wait_tenant_share_fix:
     "One of its requests finishes, other tenants need fewer slots, or the tenant's weight is raised.",
   wait_cell_full_name: "Cell is full",
-  wait_cell_full:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: every slot of the cell is in use.",
+  wait_cell_full: "every slot of the cell is in use",
   wait_cell_full_fix: "A request must finish, or the cell needs more slots.",
   wait_headroom_name: "Headroom",
-  wait_headroom:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the tenant uses its share of the slots, and the free ones are reserved for tenants below theirs.",
+  wait_headroom: "the tenant uses its share of the slots, and the free ones are reserved for tenants below theirs",
   wait_headroom_fix: "A request finishes, or the cell gets more slots.",
   wait_budget_name: "Budget",
-  wait_budget:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {has} other {have}} a slot and {count, plural, one {waits} other {wait}} for the budget check.",
+  wait_budget: "the budget check has not answered yet",
   wait_budget_fix: "The budget check answers, within a second.",
   attention_cell_unreachable: "Cell {name} does not answer",
   attention_cell_unreachable_text:

@@ -34,6 +34,7 @@ export const fieldTexts = {
   budget_cost_usd: "Budget in USD",
   budget_cost_usd_hint: "Leave empty for no limit. 0 refuses every request.",
   budget_period: "Period",
+  budget_period_hint: "Monthly resets each month, Term with the access dates, Lifetime never.",
   end_user_budget_tokens: "Tokens per end user",
   end_user_budget_tokens_hint: "For each person whom requests name as user. Leave empty for no limit.",
   end_user_budget_cost_usd: "USD per end user",
