@@ -134,7 +134,8 @@ export const fieldTexts = {
   check_interval_secs: "Check interval (s)",
   check_interval_secs_hint: "At least 60.",
   failure_threshold: "Failures until down",
-  maintenance_until_hint: "Stops checks and alerts. Requests are still served, but auto skips the model.",
+  maintenance_until_hint:
+    "Stops checks and alerts. Requests are still served, but those for the model name auto go elsewhere.",
   priority_hint: "The lowest number is tried first.",
   target_replicas: "Replicas",
   target_replicas_hint: "Number of replicas to keep running.",

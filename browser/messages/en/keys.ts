@@ -58,7 +58,7 @@ export const keysTexts = {
   disable: "Disable",
   disableTitle: "Disable the key {name}?",
   disableText:
-    "New requests with it are refused at once (403), and running ones end within 5 s. You can enable it again.",
+    "New requests with it are refused immediately (403), and running ones end within 5 s. You can enable it again.",
   enable: "Enable",
   disabledDone: "{name} is disabled: its requests are refused",
   enabledDone: "{name} is enabled",
@@ -67,7 +67,8 @@ export const keysTexts = {
   traceOn: "Tracing is on for {name}",
   traceOff: "Tracing is off for {name}",
   tracing: "Tracing",
-  ofConsole: "The console made this key for a person's calls in the playground. Nobody can rotate or change it.",
+  ofConsole:
+    "The console made this key for a person's calls and batches. It expires without them, and nobody can rotate or change it.",
   rotate: "Rotate",
   rotateTitle: "Rotate the secret of {name}",
   rotateText: "ID, budget and everything else stay the same. Choose how long the old secret remains valid.",

@@ -62,7 +62,7 @@ export const modelsTexts = {
   disabledDone: "{name} is disabled: requests for it are refused",
   deleteTitle: "Delete {name}?",
   deleteText:
-    "Requests for it are refused at once (404). Its endpoints and health history are deleted with it. Its usage stays in the reports. This cannot be undone.",
+    "Requests for it are refused immediately (404). Its endpoints and health history are deleted with it. Its usage stays in the reports. This cannot be undone.",
   deleteType: "Type the name of the model to confirm: {name}",
   deleteName: "Model name",
   namedBy: "Where it is used",

@@ -27,7 +27,7 @@ export const tenantTexts = {
   back: "All tenants",
   deleteTitle: "Delete {name}?",
   deleteText:
-    "All its keys are deleted with it, and requests with them are refused at once (401). Its usage stays in the reports. This cannot be undone.",
+    "All its keys are deleted with it, and requests with them are refused immediately (401). Its usage stays in the reports. This cannot be undone.",
   deleteType: "Type the name of the tenant to confirm: {name}",
   deleteName: "Tenant name",
   details: "Details",
