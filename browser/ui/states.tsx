@@ -30,12 +30,7 @@ function useIsSlow(isUnderWay: boolean): boolean {
 }
 
 /** What was read, or what is to be seen until it is there. After a failure the data before stays, and the failure above it. */
-export function Loaded<T>({
-  children,
-  ...read
-}: ReadFailureProps<T> & {
-  readonly children: (data: T) => ReactNode;
-}) {
+export function Loaded<T>({ children, ...read }: LoadedProps<T>) {
   const { data, error } = read.state;
   const isSlow = useIsSlow(data === undefined && error === null);
   if (data === undefined && error === null)
@@ -48,20 +43,25 @@ export function Loaded<T>({
   );
 }
 
-interface ReadFailureProps<T> {
-  readonly state: ReadState<T>;
+interface ReadFailureProps {
+  readonly state: ReadState<unknown>;
   /** Where nothing could be read. */
   readonly failed?: string;
   /** Above data that is there while it could not be read again. */
   readonly stale?: string;
 }
 
+interface LoadedProps<T> extends ReadFailureProps {
+  readonly state: ReadState<T>;
+  readonly children: (data: T) => ReactNode;
+}
+
 /** That something could not be read, or not again; nothing while it can. */
-export function ReadFailure<T>({
+export function ReadFailure({
   state: { data, error, refetch, isFetching },
   failed = STATE_TEXTS.failed,
   stale = STATE_TEXTS.stale,
-}: ReadFailureProps<T>) {
+}: ReadFailureProps) {
   return (
     error !== null && (
       <Failure title={data === undefined ? failed : stale} error={error} onRetry={refetch} isRetrying={isFetching} />

@@ -46,7 +46,7 @@ const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<Mo
   history: async () => ({ default: (await import("./form-tabs.tsx")).ModelHistoryTab }),
   edit: async () => ({ default: (await import("./edit-tab.tsx")).ModelEditTab }),
 };
-const PARTS = Object.fromEntries(Object.entries(LOADS).map(([id, load]) => [id, lazy(load)])) as Readonly<
+const PARTS = Object.fromEntries(Object.entries(LOADS).map(([id, load]) => [id, lazy(load)])) as unknown as Readonly<
   Record<ModelTab, ComponentType<ModelTabProps>>
 >;
 const loadActions = async () => ({ default: (await import("./model-actions.tsx")).ModelActions });

@@ -44,9 +44,9 @@ export function mainPriceUsd(model: Priced): number | null {
 
 /** Every price that is set, with its unit; null: none is. */
 export function priceText(model: Priced): string | null {
-  const [input, output] = [model.input_cost_per_token, model.output_cost_per_token].map((usd) =>
-    usd > 0 ? usd * MILLION : null,
-  );
+  const perMillion = (usd: number): number | null => (usd > 0 ? usd * MILLION : null);
+  const input = perMillion(model.input_cost_per_token);
+  const output = perMillion(model.output_cost_per_token);
   const perPart = (usd: number, part: string): string => text("perPart", { usd: formatPrice(usd), part });
   // What is not called for a text has no price for its answer.
   const ofSide = (usd: number | null, part: string): string | null =>
