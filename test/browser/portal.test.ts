@@ -146,7 +146,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
 
   await page.getByRole("link", { name: "Models", exact: true }).click();
   const listed = page.getByRole("row", { name: model });
-  await listed.getByText("$1.00 / – per million tokens").waitFor();
+  await listed.getByText("$1.00 per million input tokens, output: no price").waitFor();
   await listed.getByText("images").waitFor();
   await listed.getByRole("link", { name: model }).click();
   const opened = page.getByRole("complementary", { name: "Model" });
