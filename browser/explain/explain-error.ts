@@ -51,10 +51,10 @@ export const ROW_ERROR_CODES: readonly string[] = [
   "upstream_error",
 ];
 
-/** A code in two or three words, for a cell of a table: `Api key expired`. */
+/** A code in two or three words, for a cell of a table: `API key expired`. */
 export function errorName(code: string): string {
   const words = (code === "client_gone" ? "client_disconnected" : code).replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return words.replace(/^(api|mcp|.)/, (first) => first.toUpperCase());
 }
 
 /** True for a code of the gateway's own table. */

@@ -10,7 +10,7 @@ import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
 import { formatCount, formatMs, formatShare } from "../ui/format.ts";
 import { errorTarget, isForOperators } from "./error-target.ts";
-import { explainError } from "./explain-error.ts";
+import { errorName, explainError } from "./explain-error.ts";
 import { type LinkTarget, modelTarget, pageTarget, reachable, tenantTarget, type Viewer } from "./link-target.ts";
 import { measured, type Phase, requestPhases, SLOW_MS, streamTokensPerSec } from "./request-phases.ts";
 
@@ -77,7 +77,9 @@ export function explainRequest(row: ExplainedRow, viewer: Viewer): RequestExplan
       ...outcome.sentences,
       ...times.map((phase) => timeSentence(phase, row)),
       ...speedSentence(phases, row),
-      ...(attempts > 1 ? [attemptsSentence(attempts, row.endpoint)] : []),
+      ...(attempts > 1 || (attempts === 1 && outcome.tone === "bad" && row.endpoint !== "")
+        ? [attemptsSentence(attempts, row.endpoint)]
+        : []),
     ],
     advice: [...outcome.advice, ...(isSlow ? [phaseAdvice(longest, row, viewer)] : [])],
   };
@@ -111,7 +113,7 @@ function gatewayOutcome(row: ExplainedRow, viewer: Viewer): RequestExplanation {
   const advice = viewer === "user" && isForOperators(code) ? ask : fix;
   return {
     tone: isFailure ? "bad" : "warn",
-    title: text(title, { status, code, whole: formatMs(measured(row.total_ms)) }),
+    title: text(title, { status, name: errorName(code), whole: formatMs(measured(row.total_ms)) }),
     sentences: [known?.why ?? text("unknownCode", { code })],
     advice: advice === null ? [] : [advice],
   };

@@ -1,7 +1,7 @@
 /** Every reason for which a queue waits has its words, for admins and for a tenant's people. */
 import { describe, expect, it } from "vitest";
 import { type FairshareLive, fairshareLiveSchema } from "../../shared/schema/load.ts";
-import { explainCallWait, explainLoad, explainOwnCallWait, explainWaiting } from "./explain-waiting.ts";
+import { explainCallWait, explainLoad, explainOwnCallWait, explainWaiting, loadText } from "./explain-waiting.ts";
 
 describe("queues", () => {
   it("that a call is in, with what can go first and who holds the slots", () => {
@@ -20,7 +20,7 @@ describe("queues", () => {
       }) as unknown as FairshareLive;
     const call = { tenantId: "t", model: "gpt", waitedMs: 8000 };
     expect(explainCallWait(live(1), call)).toBe(
-      "1 request of acme for gpt waits: every slot of the cell is in use. It is first in its queue. 6 of 6 slots are in use: acme 5, beta 1.",
+      "1 request of acme for gpt is waiting: every slot of the cell is in use. It is first in its queue. 6 of 6 slots are in use: acme 5, beta 1.",
     );
     expect(explainCallWait(live(4), { ...call, tenantId: undefined, model: "auto" })).toContain(
       "Up to 3 requests of its queue can go first.",
@@ -41,6 +41,7 @@ describe("queues", () => {
     const said = "2 running, 3 waiting (longest 9 s). The gateway's slots, shared between tenants, are all in use.";
     expect([8000, 15_000, -1].map((waitedMs) => explainOwnCallWait(load, waitedMs))).toEqual([said, null, null]);
     expect(explainLoad({ ...load, queued: 0, oldest_wait_ms: null, waits_for: null })).toBe("2 running, 0 waiting.");
+    expect(loadText(null, null)).toBe("– running, – waiting");
   });
 
   it.each(fairshareLiveSchema.shape.waiting.element.shape.reason.options)(

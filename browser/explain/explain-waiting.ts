@@ -2,7 +2,7 @@
 import type { FairshareLive, TenantLoad, WaitingQueue } from "../../shared/schema/load.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
-import { formatMs } from "../ui/format.ts";
+import { formatCount, formatMs } from "../ui/format.ts";
 import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 const text = texts("explain", explainTexts);
@@ -23,7 +23,7 @@ export function explainWaiting(queue: WaitingQueue): WaitingExplanation {
   const { reason, tenant, model, group, queued, tenant_id } = queue;
   return {
     reason: text(`wait_${reason}_name`),
-    sentence: text(`wait_${reason}`, { count: queued, tenant, model, group }),
+    sentence: text("waiting", { count: queued, tenant, model, why: text(`wait_${reason}`, { group }) }),
     remedy: text(`wait_${reason}_fix`),
     link: linkOf(reason, tenant_id, model),
   };
@@ -69,7 +69,12 @@ export function explainOwnCallWait(load: TenantLoad, waitedMs: number): string |
 export function explainLoad({ in_flight: running, queued, oldest_wait_ms: oldestMs, waits_for }: TenantLoad): string {
   const longest = oldestMs === null ? "" : text("loadLongest", { duration: formatMs(oldestMs) });
   const why = waits_for === null ? "" : ` ${text(`waits_${waits_for}`)}`;
-  return `${text("load", { running, queued })}${longest}.${why}`;
+  return `${loadText(running, queued)}${longest}.${why}`;
+}
+
+/** How many requests run and wait; null: not known. */
+export function loadText(running: number | null, queued: number | null): string {
+  return text("load", { running: formatCount(running), queued: formatCount(queued) });
 }
 
 /** How many slots of the cell are in use, and by which tenants most. */

@@ -55,7 +55,7 @@ describe("requests", () => {
     const refused = row({ status_code: 403, error_code: "tenant_budget_exhausted", tenant_id: "t" });
     expect(explainRequest(refused, "admin")).toEqual({
       tone: "warn",
-      title: "Refused: 403 tenant_budget_exhausted",
+      title: "Refused: Tenant budget exhausted (403)",
       sentences: ["The tenant's budget is used up."],
       advice: [
         {
@@ -120,6 +120,9 @@ describe("requests", () => {
     expect(explainRequest(failed, "admin").sentences).toEqual([
       "The upstream returned 503. The client got the upstream's response body with status 502.",
     ]);
+    expect(explainRequest({ ...failed, attempts: 1, endpoint: "west" }, "admin").sentences).toContain(
+      "The upstream was called 1 time, at the endpoint west.",
+    );
     expect(explainRequest({ ...failed, model: "m" }, "user").advice).toEqual([
       { text: "Send the request again. If it keeps failing, ask a gateway admin.", link: null },
     ]);
@@ -128,7 +131,7 @@ describe("requests", () => {
   it("that were cut off while they streamed are not called refused, and get no advice on speed", () => {
     const cut = { status_code: 403, error_code: "tenant_not_active", ttft_ms: 9, output_tokens: 50, total_ms: 60_000 };
     const { title, advice } = explainRequest(row(cut), "admin");
-    expect(title).toBe("Stopped after 1 min: 403 tenant_not_active");
+    expect(title).toBe("Stopped after 1 min: Tenant not active (403)");
     expect(advice.map((one) => one.text)).toEqual(["Set the tenant's status to active."]);
   });
 
@@ -152,7 +155,7 @@ describe("requests", () => {
       "Answered from the response cache in 3 ms, without calling the upstream and at no cost.",
     ]);
     expect(explainRequest(row({ status_code: 418, error_code: "teapot" }), "admin")).toMatchObject({
-      title: "Refused: 418 teapot",
+      title: "Refused: Teapot (418)",
       advice: [],
     });
   });
@@ -325,7 +328,7 @@ describe("budgets", () => {
       title: "Used up: requests are refused",
       sentences: [
         "1,200 of 1,000 tokens used (120%), 5 reserved, 0 left.",
-        "$0.000000001 of $0.000002 used (0.1%), $0.00 reserved, $0.0000015 left.",
+        "$0.000000001 of $0.00000200 used (0.1%), $0.00 reserved, $0.00000150 left.",
         "Resets 1 Dec 2026, 00:00 Asia/Kolkata (UTC+05:30) (in 8 days).",
       ],
       outlook: null,
@@ -341,16 +344,16 @@ describe("budgets", () => {
       limit_to_last: 1403,
       per_day_to_last: 20,
     } as const;
-    expect(outlook({})).toBe("Averaging 50.4 tokens, $0.50 a day, the budget lasts until it resets.");
+    expect(outlook({})).toBe("At 50.4 tokens, $0.500 a day, the budget lasts until it resets.");
     expect(outlook({ state: "warned" })).toBe(
-      "Averaging 50.4 tokens, $0.50 a day, what is left is just enough until it resets.",
+      "At 50.4 tokens, $0.500 a day, what is left is just enough until it resets.",
     );
-    expect(outlook({ period_end: null })).toBe("Averaging 50.4 tokens, $0.50 a day, the budget does not run out.");
+    expect(outlook({ period_end: null })).toBe("At 50.4 tokens, $0.500 a day, the budget does not run out.");
     expect(outlook(out)).toBe(
-      "Averaging 50.4 tokens a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of 1.4K tokens would last until it resets. So would at most 20 tokens a day from now on.",
+      "At 50.4 tokens a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of 1.4K tokens would last until it resets. So would at most 20 tokens a day from now on.",
     );
     expect(outlook({ ...out, runs_out_by: "cost_usd", limit_to_last: 12.345, per_day_to_last: 0 })).toBe(
-      "Averaging $0.50 a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of $12.35 would last until it resets.",
+      "At $0.500 a day, the budget runs out on 25 Nov 2026 (in 2 days). A limit of $12.35 would last until it resets.",
     );
     expect(outlook({ ...out, state: "exhausted", limit_to_last: null })).toBe("The average was 50.4 tokens a day.");
     expect(outlook({ budget_tokens: null, budget_cost_usd: null })).toBeNull();

@@ -25,9 +25,10 @@ it("asks for the model of what is done on a model's page, and finds who waits", 
 
 it("leads nobody to what the role cannot do, and to nothing before anything is typed", () => {
   expect({
-    user: found("limits", "user"),
+    user: found("budget", "user"),
+    besideThePage: found("limits", "user"),
     othersPages: found("invite", "user"),
     viewer: found("batch", "user", true),
     untyped: found(""),
-  }).toEqual({ user: ["/portal/limits"], othersPages: [], viewer: [], untyped: [] });
+  }).toEqual({ user: ["/portal/limits"], besideThePage: [], othersPages: [], viewer: [], untyped: [] });
 });

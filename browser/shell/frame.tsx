@@ -96,7 +96,7 @@ export function Frame({
             </Suspense>
           )}
           <Account
-            email={user.email}
+            user={user}
             onSessions={isIn ? () => setOver("sessions") : null}
             onShortcuts={() => setOver("shortcuts")}
           />
@@ -138,11 +138,11 @@ export function Frame({
 
 /** Who has signed in, the appearance, and the way out. */
 function Account({
-  email,
+  user: { email, grantedRole: role },
   onSessions,
   onShortcuts,
 }: {
-  readonly email: string;
+  readonly user: SessionUser;
   readonly onSessions: (() => void) | null;
   readonly onShortcuts: () => void;
 }) {
@@ -160,7 +160,7 @@ function Account({
         <CircleUserRound size={18} aria-hidden />
       </IconButton>
       <div id={id} popover="auto" className={classes["account"]}>
-        <p className={classes["email"]}>{text("signedInAs", { email })}</p>
+        <p className={classes["email"]}>{text("signedInAs", { email, role })}</p>
         <SelectField
           label={text("theme")}
           value={theme}

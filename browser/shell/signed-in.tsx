@@ -13,12 +13,6 @@ import { Frame } from "./frame.tsx";
 
 const text = texts("shell", shellTexts);
 const SessionEnded = lazy(async () => ({ default: (await import("./session-ended.tsx")).SessionEnded }));
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("unavailable"),
-  stale: text("unavailable"),
-  retry: text("retry"),
-};
 
 /**
  * The frame around the pages of people who have signed in. A session that ends under an open page is asked for again over it,
@@ -39,7 +33,7 @@ export function SignedIn() {
   if (isAnother) return null;
   if (session.data === undefined)
     return (
-      <Loaded state={session} texts={stateTexts}>
+      <Loaded state={session} failed={text("unavailable")}>
         {() => null}
       </Loaded>
     );

@@ -38,26 +38,27 @@ export function formatShare(fraction: Amount): string {
   return known(fraction) ? percent.format(fraction) : UNKNOWN;
 }
 
-/** The one rule for money: cents from a dollar on, three significant digits below it: $0.000012. */
+/** The one rule for money: cents from a dollar on, three significant digits below it: $0.0000120. */
 export function formatUsd(usd: Amount): string {
-  const size = Math.abs(usd ?? 0);
-  return usdText(usd, size === 0 || size >= 1 ? 2 : Math.min(9, Math.max(2, 3 - Math.ceil(Math.log10(size)))));
+  const size = Math.abs(Number((usd ?? 0).toPrecision(3)));
+  const digits = size === 0 || size >= 1 ? 2 : Math.min(9, 2 - Math.floor(Math.log10(size)));
+  return usdText(usd, digits, digits);
 }
 
-function usdText(usd: Amount, most: number): string {
+function usdText(usd: Amount, least: number, most: number): string {
   if (!known(usd)) return UNKNOWN;
   if (Math.abs(usd) >= HUGE_FROM) return `$${huge.format(usd)}`;
   return new Intl.NumberFormat(LOCALE, {
     style: "currency",
     currency: "USD",
-    minimumFractionDigits: 2,
+    minimumFractionDigits: least,
     maximumFractionDigits: most,
   }).format(usd);
 }
 
 /** With all of its decimals, from 2 to 9: a price, and an amount whose last digit matters: $1.075. */
 export function formatPrice(usd: Amount): string {
-  return usdText(usd, 9);
+  return usdText(usd, 2, 9);
 }
 
 /** A span of time: 0.4 ms, 250 ms, 1.5 s, 2 min 5 s, 3 h 20 min, 4 d 2 h. */

@@ -15,15 +15,6 @@ export interface ReadState<T> {
   readonly refetch: () => unknown;
 }
 
-interface StateTexts {
-  readonly loading: string;
-  /** The title of a failure, such as "Models could not be loaded". */
-  readonly failed: string;
-  /** Above data that is there while it could not be read again. */
-  readonly stale: string;
-  readonly retry: string;
-}
-
 /** True once something has taken so long that a person should see that it is under way. */
 function useIsSlow(isUnderWay: boolean): boolean {
   const [isSlow, setSlow] = useState(false);
@@ -39,28 +30,43 @@ function useIsSlow(isUnderWay: boolean): boolean {
 }
 
 /** What was read, or what is to be seen until it is there. After a failure the data before stays, and the failure above it. */
-export function Loaded<T>({
-  state,
-  texts = STATE_TEXTS,
-  children,
-}: {
+export function Loaded<T>({ children, ...read }: LoadedProps<T>) {
+  const { data, error } = read.state;
+  const isSlow = useIsSlow(data === undefined && error === null);
+  if (data === undefined && error === null)
+    return <div className={classes["loading"]}>{isSlow && <Skeleton label={STATE_TEXTS.loading} />}</div>;
+  return (
+    <>
+      <ReadFailure {...read} />
+      {data !== undefined && children(data)}
+    </>
+  );
+}
+
+interface ReadFailureProps {
+  readonly state: ReadState<unknown>;
+  /** Where nothing could be read. */
+  readonly failed?: string;
+  /** Above data that is there while it could not be read again. */
+  readonly stale?: string;
+}
+
+interface LoadedProps<T> extends ReadFailureProps {
   readonly state: ReadState<T>;
-  readonly texts?: StateTexts;
   readonly children: (data: T) => ReactNode;
-}) {
-  const isSlow = useIsSlow(state.data === undefined && state.error === null);
-  if (state.data !== undefined)
-    return (
-      <>
-        {state.error !== null && (
-          <Failure title={texts.stale} error={state.error} onRetry={state.refetch} isRetrying={state.isFetching} />
-        )}
-        {children(state.data)}
-      </>
-    );
-  if (state.error !== null)
-    return <Failure title={texts.failed} error={state.error} onRetry={state.refetch} isRetrying={state.isFetching} />;
-  return <div className={classes["loading"]}>{isSlow && <Skeleton label={texts.loading} />}</div>;
+}
+
+/** That something could not be read, or not again; nothing while it can. */
+export function ReadFailure({
+  state: { data, error, refetch, isFetching },
+  failed = STATE_TEXTS.failed,
+  stale = STATE_TEXTS.stale,
+}: ReadFailureProps) {
+  return (
+    error !== null && (
+      <Failure title={data === undefined ? failed : stale} error={error} onRetry={refetch} isRetrying={isFetching} />
+    )
+  );
 }
 
 interface FailureProps {

@@ -116,7 +116,7 @@ describe("alerts", () => {
     expect(await down()).toEqual([
       {
         key: "model_health_down:m",
-        title: "Model down",
+        title: "Model down: m",
         detail: "m: 3 consecutive failures, last: http 500",
         severity: "critical",
         since: iso(0),

@@ -6,7 +6,7 @@ import type { AlertDetail, AlertMark } from "../../shared/schema/alert-log.ts";
 import { isStorable } from "../../shared/schema/common.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { alertOf, runbookOf, severityOf } from "./alert-kinds.ts";
+import { alertOf, runbookOf, severityOf, titleOf } from "./alert-kinds.ts";
 import type { Firing } from "./alert-log.ts";
 import { alertMarkOf, marksOf } from "./alert-marks.ts";
 import { firingIssues } from "./firing.ts";
@@ -29,7 +29,7 @@ export async function readAlert(ctx: VerbContext, key: string): Promise<AlertDet
   return {
     ...mark,
     kind,
-    title: ALERT_TITLES[kind],
+    title: titleOf(key, ALERT_TITLES[kind]),
     severity: severityOf(key),
     firing_since: firing?.since ?? null,
     detail: firing?.detail ?? null,

@@ -4,6 +4,7 @@ import { SEVERITIES } from "../../shared/catalogues/alerts.ts";
 import type { AlertOverview, FiringAlert } from "../../shared/schema/alert-log.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { titleOf } from "./alert-kinds.ts";
 import { AlertLog, type Firing } from "./alert-log.ts";
 import { alertMarkOf, marksOf, mutedMarks } from "./alert-marks.ts";
 import { firingIssues } from "./firing.ts";
@@ -40,5 +41,9 @@ export async function mostUrgentFiring(ctx: VerbContext, firing: readonly Firing
     shown.map(({ key }) => key),
   );
   const nowMs = ctx.now().getTime();
-  return shown.map((alert) => ({ ...alert, ...alertMarkOf(alert.key, marks.get(alert.key), alert.since, nowMs) }));
+  return shown.map((alert) => ({
+    ...alert,
+    title: titleOf(alert.key, alert.title),
+    ...alertMarkOf(alert.key, marks.get(alert.key), alert.since, nowMs),
+  }));
 }

@@ -48,7 +48,11 @@ describe("an active alert", () => {
     await panel.getByText("Its health checks fail. Check its requests and its upstream.").waitFor();
     await panel.getByRole("button", { name: "Acknowledge", exact: true }).click();
     await panel.getByText(/^Acknowledged by admin/).waitFor();
-    await panel.getByRole("table", { name: "Who acknowledged or muted it" }).getByText("mark alert").first().waitFor();
+    await panel
+      .getByRole("table", { name: "Who acknowledged or muted it" })
+      .getByText("marked alert")
+      .first()
+      .waitFor();
     expect((await alertNow(key)).acknowledged).toBe(true);
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(problems()).toEqual([]);

@@ -18,9 +18,9 @@ it("shows old and new of a change, narrows to an object, and hands out the same 
   expect(answer.status()).toBe(200);
   await page.goto(`/audit?entity_id=${tenant.id}`);
   const table = page.getByRole("table", { name: "Changes, newest first" });
-  const row = table.getByRole("row", { name: /Update tenant/ });
+  const row = table.getByRole("row", { name: /Updated tenant/ });
   await row.getByRole("cell", { name: fixture.admin.email }).waitFor();
-  await row.getByRole("cell", { name: "update tenant" }).click();
+  await row.getByRole("cell", { name: "updated tenant" }).click();
   const detail = page.getByRole("complementary", { name: "Change" });
   const change = detail.getByRole("row", { name: "Contact" });
   await change.getByRole("cell", { name: "(empty)" }).waitFor();
@@ -48,7 +48,7 @@ it("shows old and new of a change, narrows to an object, and hands out the same 
   await what.fill("Create tenant");
   await page.keyboard.press("Enter");
   await row.waitFor({ state: "detached" });
-  await table.getByRole("row", { name: /Create tenant/ }).waitFor();
+  await table.getByRole("row", { name: /Created tenant/ }).waitFor();
   await table.getByRole("link", { name: tenant.name }).click();
   await page.getByRole("heading", { level: 1, name: tenant.name }).waitFor();
   expect(visit.problems()).toEqual([]);

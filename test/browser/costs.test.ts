@@ -69,9 +69,7 @@ describe("costs", { tags: ["check"] }, () => {
     // a fifth in ten days: the rest lasts forty
     expect(await row.textContent()).toMatch(/20%6\.6 tokens a day\d+ \w+ \d+ \(in (39|40) days\)/);
     await row.getByRole("link").click();
-    await page
-      .getByText(/Averaging 6\.6 tokens a day, the budget runs out on \d+ \w+ \d+ \(in (39|40) days\)\./)
-      .waitFor();
+    await page.getByText(/At 6\.6 tokens a day, the budget runs out on \d+ \w+ \d+ \(in (39|40) days\)\./).waitFor();
     await page.goto(`/tenants?q=${tenant.name}`);
     await page.getByText(/^· runs out \d+ \w+ \d+ \(in (39|40) days\)$/).waitFor();
     expect(problems()).toEqual([]);

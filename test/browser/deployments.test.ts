@@ -129,10 +129,10 @@ it("a recipe becomes replicas, which are scaled, restarted, lost and cleared", a
   const changes = page.getByRole("table", { name: "Activity" });
   await changes.getByRole("row", { name: "clear lost replicas" }).waitFor();
   const events = page.getByRole("table", { name: "Replica history" });
-  for (const what of ["create replica", "restart replica", "clear lost replicas"])
+  for (const what of ["created replica", "restarted replica", "cleared lost replicas"])
     await events.getByRole("row", { name: what }).first().waitFor();
   // those that are gone too
-  expect(await events.getByRole("row", { name: "create replica" }).count()).toBeGreaterThanOrEqual(3);
+  expect(await events.getByRole("row", { name: "created replica" }).count()).toBeGreaterThanOrEqual(3);
   await page.getByRole("tab", { name: "Spec" }).click();
   await page.getByText("Created from the recipe vLLM.").waitFor();
   expect(visit.problems()).toEqual([]);

@@ -30,6 +30,7 @@ describe("a model", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name", { exact: true }).fill(name);
     await dialog.getByLabel("Base URL").fill(NOWHERE);
+    await dialog.getByLabel("More endpoints").fill(`${NOWHERE}/second`);
     await dialog.getByLabel("Upstream API key").fill(secret);
     await dialog.getByRole("button", { name: "Create model" }).click();
     await dialog.getByText("The upstream could not be reached.").waitFor();
@@ -41,6 +42,8 @@ describe("a model", () => {
 
     const [made] = await fixture.gateway.must<Model[]>("GET", `/models?q=${name}`);
     expect(made).toMatchObject({ model_name: name, upstream_model: name, api_base: NOWHERE, api_key_set: true });
+    const endpoints = await fixture.gateway.must<{ api_base: string }[]>("GET", `/models/${made?.id}/endpoints`);
+    expect(endpoints.map(({ api_base }) => api_base)).toEqual([NOWHERE, `${NOWHERE}/second`]);
     const tenant = await fixture.gateway.must<Tenant>("POST", "/tenants", { name: `t-${randomUUID()}` });
     await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models: [name] });
     await page.getByRole("button", { name: "Delete" }).click();
@@ -138,7 +141,7 @@ describe("a model", () => {
       ["Guardrails", "Guardrails belong to tenants"],
       ["Health", "Health checks"],
       ["Usage", "By key"],
-      ["Activity", "create model"],
+      ["Activity", "created model"],
     ] as const) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByText(words).first().waitFor();
@@ -213,7 +216,7 @@ describe("a model", () => {
     await fixture.gateway.must("DELETE", `/models/${model.id}/managed`);
     await fixture.gateway.must("DELETE", `/replicas/${replica.id}`);
     await page.goto(`/models/${(await newModel()).id}?tab=history`);
-    await page.getByRole("table", { name: "Activity" }).getByText("create model").waitFor();
+    await page.getByRole("table", { name: "Activity" }).getByText("created model").waitFor();
     expect(await events.count()).toBe(0);
   });
 });

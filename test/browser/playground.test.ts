@@ -252,7 +252,7 @@ describe("the playground", () => {
     await answer
       .getByText(
         as === "admin"
-          ? `1 request of ${tenant.name} for ${minted.model.model_name} waits: the model has reached its max concurrency. It is first in its queue.`
+          ? `1 request of ${tenant.name} for ${minted.model.model_name} is waiting: the model has reached its max concurrency. It is first in its queue.`
           : /^Waiting for a slot\. 1 running, 1 waiting \(longest .*\)\. The model's slots are all in use\.$/,
       )
       .waitFor();

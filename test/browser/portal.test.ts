@@ -96,11 +96,11 @@ it("the limits of a tenant are listed with what is left and when it resets", asy
   await page.goto("/portal");
   await page.getByRole("link", { name: "Budget left" }).click();
   const row = (name: string) => page.getByRole("table", { name: "All keys" }).getByRole("row", { name });
-  const left = used.remaining_tokens.toLocaleString("en");
-  await row(`Budget in tokens 1,000,000 ${left} Resets 1 `).waitFor();
+  const [usedNow, left] = [used.used_tokens, used.remaining_tokens].map((tokens) => tokens.toLocaleString("en"));
+  await row(`Budget in tokens 1,000,000 ${usedNow} ${left} Resets 1 `).waitFor();
   await page.getByText("No limit: Budget in USD, Requests per minute.").waitFor();
   await row("Tokens per minute 90,000").waitFor();
-  await row("Concurrent requests 7 per region 7 ").waitFor();
+  await row("Concurrent requests 7 per region 0 7 ").waitFor();
   await page.getByText("0 running, 0 waiting.").waitFor();
   await page
     .getByRole("table", { name: "By key" })
@@ -146,7 +146,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
 
   await page.getByRole("link", { name: "Models", exact: true }).click();
   const listed = page.getByRole("row", { name: model });
-  await listed.getByText("$1.00 / – per million tokens").waitFor();
+  await listed.getByText("$1.00 per million input tokens, output: no price").waitFor();
   await listed.getByText("images").waitFor();
   await listed.getByRole("link", { name: model }).click();
   const opened = page.getByRole("complementary", { name: "Model" });
@@ -171,7 +171,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   expect(await responses.textContent()).toContain(`base_url="${fixture.gateway.proxyUrl}/v1"`);
   expect(await responses.textContent()).toContain(model);
   await page.getByLabel("Route", { exact: true }).selectOption("Speech");
-  await page.getByText("None of your models can be called on this route.").waitFor();
+  await page.getByText("None of your models serves this route.").waitFor();
   await page.reload();
   await page.getByRole("heading", { name: "Code for /v1/audio/speech" }).waitFor();
   expect(visit.problems()).toEqual([]);
@@ -225,7 +225,7 @@ it("a user rotates, disables and enables the own key, and the data plane follows
   const told = page.getByRole("dialog", { name: /^Secret key for/ });
   await told.getByText("Copy the secret now.").waitFor();
   const next = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
-  await told.getByRole("button", { name: "I have stored it" }).click();
+  await told.getByRole("button", { name: "Done" }).click();
   expect({ oldStatus: await statusWith(secret), newStatus: await statusWith(next) }).toEqual({
     oldStatus: 401,
     newStatus: 200,

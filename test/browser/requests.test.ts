@@ -156,6 +156,7 @@ it("filters are added, changed and removed as chips; a view is saved, linked and
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(`/logs?tenant_id=${tenant.id}`);
   await totals(page).getByText("3 requests").waitFor();
+  await page.getByText("Now: 0 running, 0 waiting.").waitFor();
   const add = async (name: string): Promise<void> => {
     await page.getByRole("button", { name: "Add filter" }).click();
     await page.getByRole("button", { name, exact: true }).click();

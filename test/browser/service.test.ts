@@ -38,7 +38,7 @@ it("tells refusals from failures, and marks what was changed", { tags: ["check"]
   await page.getByRole("slider", { name: /^Requests per 15 min: / }).waitFor();
   await page
     .getByRole("table", { name: "Changes in this period" })
-    .getByRole("row", { name: /Update model/ })
+    .getByRole("row", { name: /Updated model/ })
     .waitFor();
   await page.getByText("A change", { exact: true }).first().waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);

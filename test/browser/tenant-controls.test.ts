@@ -20,7 +20,7 @@ describe("a key", () => {
     const told = page.getByRole("dialog", { name: /^Secret key for/ });
     await told.getByText("Copy the secret now.").waitFor();
     const secret = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
-    await told.getByRole("button", { name: "I have stored it" }).click();
+    await told.getByRole("button", { name: "Done" }).click();
     await told.waitFor({ state: "detached" });
     expect(await page.content()).not.toContain(secret);
     return secret;

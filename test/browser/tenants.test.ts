@@ -44,13 +44,13 @@ describe("from nothing to a first request", () => {
     expect(secret).not.toBe("");
     await fixture.gateway.confirmed("the key");
     await run("sh", ["-c", `${curl} --silent --max-time 30`]);
-    await page.getByText("Your request arrived. Refused: 404").waitFor();
+    await page.getByText(/Your request arrived\. Refused: .* \(404\)/).waitFor();
     expect(await page.getByRole("link", { name: "View request" }).getAttribute("href")).toMatch(/\/logs\?open=/);
 
     await page.keyboard.press("Escape");
     const asked = page.getByRole("alertdialog", { name: "Close without copying the secret?" });
     await asked.getByRole("button", { name: "Cancel" }).click();
-    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("cell", { name: "first" }).waitFor();
     expect(await page.content()).not.toContain(secret);
     await page.goBack();
@@ -187,7 +187,7 @@ describe("a tenant", () => {
       ["Guardrails", "No policy: nothing is scanned."],
       ["Compression", "No policy: the gateway's settings apply."],
       ["Usage", "By day"],
-      ["Activity", "create tenant"],
+      ["Activity", "created tenant"],
     ] as const) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByText(words).first().waitFor();

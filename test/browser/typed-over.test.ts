@@ -52,10 +52,11 @@ it("does not replace another admin's number of slots of a cell before the user w
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("textbox").fill(String(before + 2));
   await must("PUT", `/capacity?cell=${cell}`, { max_in_flight: before + 1 });
-  await dialog.getByRole("button", { name: "Set" }).click();
+  await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("Someone else changed this from").waitFor();
-  await dialog.getByRole("button", { name: "Set" }).click();
+  await dialog.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: "Undo" }).waitFor();
+  await dialog.waitFor({ state: "detached" });
   expect((await must<{ max_in_flight: number }>("GET", "/fairshare/live")).max_in_flight).toBe(before + 2);
   await must("PUT", `/capacity?cell=${cell}`, { max_in_flight: before });
 });

@@ -10,14 +10,22 @@ const WORDS = [
   ["allowlist", "allowed models"],
   ["boon", "add-on"],
   ["mcp", "MCP"],
-  ["put", "save"],
-  ["patch", "edit"],
-  ["resync", "sync the cache"],
+  ["put", "saved"],
+  ["patch", "edited"],
+  ["stop", "stopped"],
+  ["cancel", "cancelled"],
+  ["apply", "applied"],
+  ["resync", "synced the cache"],
 ] as const;
+/** Past verbs whose present does not end with `e`, unlike that of all others. */
+const ENDS_OTHERWISE = /^(start|restart|end|mark|clear|export|seal|provision|compact)ed\b/;
+/** The verb of an action, unless it is past by now, or looks the same. */
+const PRESENT = /^(?!set|read|\w+ed\b)([a-z]+?)e?\b/;
 
-/** `put_managed_model` as `Save deployment`. */
+/** `put_managed_model` as `Saved deployment`. */
 export function actionText(action: string): string {
-  const words = WORDS.reduce((said, [name, word]) => replaced(said, name, word), action).replaceAll("_", " ");
+  const said = WORDS.reduce((before, [name, word]) => replaced(before, name, word), action);
+  const words = said.replaceAll("_", " ").replace(PRESENT, "$1ed");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -25,7 +33,11 @@ export function actionText(action: string): string {
 export function actionNamed(words: string): string {
   const typed = words.trim().toLowerCase().replace(/\s+/g, " ");
   if (typed.includes("_")) return typed;
-  return WORDS.reduce((said, [name, word]) => replaced(said, word.toLowerCase(), name), typed).replaceAll(" ", "_");
+  const said = WORDS.reduce((before, [name, word]) => replaced(before, word.toLowerCase(), name), typed);
+  return said
+    .replace(ENDS_OTHERWISE, "$1")
+    .replace(/^([a-z]+e)d\b/, "$1")
+    .replaceAll(" ", "_");
 }
 
 /** Whole words alone: `put` is none of `output`. */

@@ -15,12 +15,6 @@ import { Loaded } from "../../ui/states.tsx";
 import classes from "./budget-state.module.css";
 
 const text = texts("budget", budgetTexts);
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const EVERY_MS = 15_000;
 const MINUTE_MS = 60_000;
 
@@ -42,11 +36,7 @@ export function BudgetState({
   readonly usage: ReturnType<typeof useBudgetUsage>;
   readonly zone: string;
 }) {
-  return (
-    <Loaded state={usage} texts={stateTexts}>
-      {(read) => <Figures usage={read} zone={zone} />}
-    </Loaded>
-  );
+  return <Loaded state={usage}>{(read) => <Figures usage={read} zone={zone} />}</Loaded>;
 }
 
 function Figures({ usage, zone }: { readonly usage: BudgetUsage; readonly zone: string }) {

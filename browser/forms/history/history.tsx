@@ -52,7 +52,6 @@ export function History({ of, zone, title = text("title"), isOptional = false }:
     <ListTable
       state={entries}
       view={view}
-      failed={text("failed")}
       title={title}
       note={zoneLabel(zone, serverNowMs())}
       actions={

@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { listTexts } from "../../messages/en/list.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatCount } from "../../ui/format.ts";
@@ -14,19 +13,17 @@ interface ListTableProps<T> extends Omit<TableProps<T>, "columns" | "rows" | "so
   /** The read of the list. */
   readonly state: Omit<ReadState<readonly T[]>, "data"> & { readonly isCut?: boolean; readonly isPart?: boolean };
   readonly view: ListView<T>;
-  /** Where it cannot be read. */
-  readonly failed?: string;
   readonly title?: ReactNode;
   readonly note?: ReactNode;
   readonly actions?: ReactNode;
 }
 
 /** A list in a panel: loading, not to be read, none, or its rows as the address of the page wants them. */
-export function ListTable<T>({ state, view, failed, title, note, actions, ...table }: ListTableProps<T>) {
+export function ListTable<T>({ state, view, title, note, actions, ...table }: ListTableProps<T>) {
   const { rows, choice: _choice, ...shown } = view;
   return (
     <Panel isFlush title={title} note={note} actions={actions}>
-      <Loaded state={{ ...state, data: rows }} texts={failed === undefined ? STATE_TEXTS : { ...STATE_TEXTS, failed }}>
+      <Loaded state={{ ...state, data: rows }}>
         {(seen) => (
           <>
             {state.isCut === true && <Notice tone="warn">{text("cut", { count: formatCount(seen.length) })}</Notice>}

@@ -2,7 +2,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, type Records } from "../../data/api.ts";
 import { type ReadPath, read } from "../../data/reads.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { sessionsTexts } from "../../messages/en/sessions.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -46,7 +45,7 @@ export function SessionList({ userId, ownId }: SessionListProps) {
     failed: () => text("endFailed"),
   });
   return (
-    <Loaded state={sessions} texts={{ ...STATE_TEXTS, failed: text("failed") }}>
+    <Loaded state={sessions}>
       {(rows) => (
         <>
           <Table

@@ -3,7 +3,6 @@ import { useQuery } from "@tanstack/react-query";
 import { errorName } from "../../explain/explain-error.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { TargetLink } from "../../links/target-link.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { Age } from "../../time/use-clock.tsx";
@@ -25,7 +24,7 @@ export function LastFailures({ filter }: { readonly filter: ObjectFilter }) {
         <TargetLink target={pageTarget("/logs", { ...filter, status: "failed" })}>{text("allFailures")}</TargetLink>
       }
     >
-      <Loaded state={failures} texts={{ ...STATE_TEXTS, failed: text("failuresFailed") }}>
+      <Loaded state={failures}>
         {(rows) =>
           rows.length === 0 ? (
             <Empty title={text("noFailures")}>{text("noFailuresText")}</Empty>

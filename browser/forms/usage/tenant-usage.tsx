@@ -80,7 +80,6 @@ function Uses({ group, label, head, query }: UsesProps) {
     <ListTable
       state={uses}
       view={view}
-      failed={text("usageFailed")}
       title={label}
       actions={
         <>

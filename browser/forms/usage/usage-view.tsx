@@ -4,7 +4,6 @@ import { dayStartMs, QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatDays, periodBounds, periodFrom } from "../../time/periods.ts";
@@ -64,7 +63,7 @@ export function UsageView({ zone: zoneName, period: param, onPeriod, filter, chi
         <p>{text("totalsIn", { zone: daysZoneLabel(zone, bounds), days: formatDays(first, last) })}</p>
       </Row>
       <KeptFrom zone={zone} first={first} nowMs={nowMs} />
-      <Loaded state={byDay} texts={{ ...STATE_TEXTS, failed: text("usageFailed") }}>
+      <Loaded state={byDay}>
         {(rows) => (
           <UsageDays
             rows={rows}

@@ -22,7 +22,7 @@ export const alertChannelTexts = {
   channelGone: "This channel was deleted",
   channelGoneText: "Close this window to see the channels that are left.",
   test: "Send a test alert",
-  testText: "Sent with the saved values at once, whatever the rule says.",
+  testText: "Sent immediately with the saved values, whatever the rule says.",
   testOk: "{name}: sent.",
   testFailed: "{name}: failed. {detail}",
   turnOn: "Turn on",

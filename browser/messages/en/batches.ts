@@ -38,7 +38,7 @@ export const batchesTexts = {
   cancelDone: "Batch {id} is being cancelled",
   create: "Create batch",
   file: "File",
-  fileHint: "JSONL: one request a line with custom_id, method, url and body. At most 200 MB and 50,000 lines.",
+  fileHint: "JSONL: one request per line with custom_id, method, url and body. At most 200 MB and 50,000 lines.",
   upload: "Upload a new file",
   jsonl: "JSONL file",
   endpointHint: "Must match the url on every line.",

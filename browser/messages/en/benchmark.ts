@@ -4,8 +4,7 @@ export const benchmarkTexts = {
   benchmark: "Benchmark",
   tabs: "Assistant",
   new: "New benchmark",
-  newNote:
-    "Sends real requests as a synthetic tenant that is removed at the end. They use slots that others may need, and cost real tokens.",
+  newNote: "Sends real requests as a temporary tenant. They use slots that others may need, and cost real tokens.",
   start: "Start benchmark",
   started: "Benchmark of {model} started",
   of: "Benchmark of {model}",

@@ -30,7 +30,7 @@ export const chartTexts = {
   spanClipped: "outside the request's time",
   spansHidden: "{count, plural, one {# shorter span is not shown.} other {# shorter spans are not shown.}}",
   used: "Used",
-  reserved: "Reserved",
+  reserved: "Held for running requests",
   left: "Left",
   beyond: "Over the limit",
   cap: "Limit",

@@ -27,7 +27,6 @@ export const deploymentTexts = {
   emptyText:
     "A deployment runs a model as jobs on a Slurm cluster. The gateway starts the servers and keeps them running.",
   noMatch: "No deployment matches",
-  listFailed: "Could not load the deployments.",
   provisioner_unset: "The job scheduler is not set up. Deployments can be saved, but no job starts.",
   provisioner_off: "The job scheduler is off: no job is started or stopped. Running replicas keep serving.",
   provisioner_silent:
@@ -42,7 +41,6 @@ export const deploymentTexts = {
   tab_replicas: "Replicas",
   tab_spec: "Spec",
   tab_history: "Activity",
-  failed: "Could not load the deployment.",
   gone: "This model has no deployment",
   goneText: "It was deleted, the model does not exist, or the address is wrong.",
   goneNow: "The deployment was deleted while this page was open. What you typed is still here, but it cannot be saved.",
@@ -106,7 +104,6 @@ export const deploymentTexts = {
   noReplicas: "No replicas",
   noReplicasText: "Once the job scheduler is set up, a job for each replica is submitted within seconds.",
   noReplicasOff: "The target is 0, or the spec is off. Scale it up, or turn it on.",
-  replicasFailed: "Could not load the replicas.",
   notSubmitted: "not submitted yet",
   address: "Address",
   health: "Endpoint health",

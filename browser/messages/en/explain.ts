@@ -2,9 +2,9 @@
 export const explainTexts = {
   served: "Completed in {whole}.",
   servedFromCache: "Answered from the response cache in {whole}, without calling the upstream and at no cost.",
-  refused: "Refused: {status} {code}",
-  failed: "Failed: {status} {code}",
-  cutOff: "Stopped after {whole}: {status} {code}",
+  refused: "Refused: {name} ({status})",
+  failed: "Failed: {name} ({status})",
+  cutOff: "Stopped after {whole}: {name} ({status})",
   upstreamError: "Upstream error {status}",
   left: "Client disconnected after {whole}",
   otherAnswer: "Answered with {status}",
@@ -35,7 +35,7 @@ export const explainTexts = {
   speed: "{tokens, plural, one {# output token} other {# output tokens}} at {rate} tokens/s.",
   attempts: "The upstream was called {count, plural, one {# time} other {# times}}.",
   attemptsEndpoint:
-    "The upstream was called {count, plural, one {# time} other {# times}}, last at the endpoint {endpoint}.",
+    "The upstream was called {count, plural, one {# time, at} other {# times, last at}} the endpoint {endpoint}.",
   fix_queue: "To shorten the wait, add slots, or raise the limit or weight that blocks the queue.",
   fix_queue_user: "All slots for it were in use. Try again later, or ask a gateway admin for more.",
   fix_gateway: "Turn on tracing for the tenant to see which step takes the time.",
@@ -53,35 +53,30 @@ export const explainTexts = {
   waits_model_limit: "The model's slots are all in use.",
   waits_shared_slots: "The gateway's slots, shared between tenants, are all in use.",
   slotHolders: "{used} of {all} slots are in use: {names}.",
+  waiting:
+    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {is} other {are}} waiting: {why}.",
   wait_tenant_cap_name: "Tenant concurrency",
-  wait_tenant_cap:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the tenant has reached its max concurrency.",
+  wait_tenant_cap: "the tenant has reached its max concurrency",
   wait_tenant_cap_fix: "One of its requests finishes, or the tenant's max concurrency is raised.",
   wait_model_cap_name: "Model concurrency",
-  wait_model_cap:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the model has reached its max concurrency.",
+  wait_model_cap: "the model has reached its max concurrency",
   wait_model_cap_fix: "A request for this model finishes, or the model's max concurrency is raised.",
   wait_group_share_name: "Group share",
-  wait_group_share:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the group {group} uses its share of the slots, and other groups need the rest.",
+  wait_group_share: "the group {group} uses its share of the slots, and other groups need the rest",
   wait_group_share_fix:
     "A request of the group finishes, other groups need fewer slots, or the group's weight is raised.",
   wait_tenant_share_name: "Tenant share",
-  wait_tenant_share:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the tenant uses its share of the slots, and other tenants in {group} want the rest.",
+  wait_tenant_share: "the tenant uses its share of the slots, and other tenants in {group} want the rest",
   wait_tenant_share_fix:
     "One of its requests finishes, other tenants need fewer slots, or the tenant's weight is raised.",
   wait_cell_full_name: "Cell is full",
-  wait_cell_full:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: every slot of the cell is in use.",
+  wait_cell_full: "every slot of the cell is in use",
   wait_cell_full_fix: "A request must finish, or the cell needs more slots.",
   wait_headroom_name: "Headroom",
-  wait_headroom:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}: the tenant uses its share of the slots, and the free ones are reserved for tenants below theirs.",
+  wait_headroom: "the tenant uses its share of the slots, and the free ones are reserved for tenants below theirs",
   wait_headroom_fix: "A request finishes, or the cell gets more slots.",
   wait_budget_name: "Budget",
-  wait_budget:
-    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {has} other {have}} a slot and {count, plural, one {waits} other {wait}} for the budget check.",
+  wait_budget: "the budget check has not answered yet",
   wait_budget_fix: "The budget check answers, within a second.",
   attention_cell_unreachable: "Cell {name} does not answer",
   attention_cell_unreachable_text:
@@ -156,11 +151,11 @@ export const explainTexts = {
   budgetLasts: "Not before it resets",
   budgetUsedUp: "Used up",
   runsOutOn: "{day} ({age})",
-  rateLasts: "Averaging {rate}, the budget lasts until it resets.",
-  rateTight: "Averaging {rate}, what is left is just enough until it resets.",
-  rateLastsLong: "Averaging {rate}, the budget does not run out.",
+  rateLasts: "At {rate}, the budget lasts until it resets.",
+  rateTight: "At {rate}, what is left is just enough until it resets.",
+  rateLastsLong: "At {rate}, the budget does not run out.",
   rateUsedUp: "The average was {rate}.",
-  rateRunsOut: "Averaging {rate}, the budget runs out on {day} ({age}).",
+  rateRunsOut: "At {rate}, the budget runs out on {day} ({age}).",
   limitToLast: "A limit of {amount} would last until it resets.",
   orLess: "So would at most {amount} a day from now on.",
   accessOpen: "Access is open.",

@@ -2,7 +2,6 @@
 export const groupsTexts = {
   title: "Fairshare groups",
   about: "Tenants of a group share its slots. Set a tenant's group on its page. A new group has the weight {weight}.",
-  failed: "Could not load the groups.",
   name: "Name",
   weight: "Weight",
   actions: "Actions",

@@ -64,7 +64,6 @@ export const fairshareTexts = {
   limitCell: "Several cells are full. Choose the cell that should get more slots.",
   limitBudget: "Nothing to do here. A budget that is used up is changed on the tenant's page.",
   modelGone: "The model is no longer registered.",
-  set: "Set",
   changed: "{what}: {from} → {to}",
   effect: "Slots of {name} when slots are short: {before} → {after}.",
   effectShare: "Share of {name}: {before} → {after}.",

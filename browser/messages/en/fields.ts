@@ -34,6 +34,7 @@ export const fieldTexts = {
   budget_cost_usd: "Budget in USD",
   budget_cost_usd_hint: "Leave empty for no limit. 0 refuses every request.",
   budget_period: "Period",
+  budget_period_hint: "Monthly resets each month, Term with the access dates, Lifetime never.",
   end_user_budget_tokens: "Tokens per end user",
   end_user_budget_tokens_hint: "For each person whom requests name as user. Leave empty for no limit.",
   end_user_budget_cost_usd: "USD per end user",
@@ -133,7 +134,8 @@ export const fieldTexts = {
   check_interval_secs: "Check interval (s)",
   check_interval_secs_hint: "At least 60.",
   failure_threshold: "Failures until down",
-  maintenance_until_hint: "Stops checks and alerts. Requests are still served, but auto skips the model.",
+  maintenance_until_hint:
+    "Stops checks and alerts. Requests are still served, but those for the model name auto go elsewhere.",
   priority_hint: "The lowest number is tried first.",
   target_replicas: "Replicas",
   target_replicas_hint: "Number of replicas to keep running.",

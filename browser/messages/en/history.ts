@@ -6,7 +6,6 @@ export const historyTexts = {
   what: "What",
   changes: "Changes",
   empty: "No changes yet",
-  failed: "Could not load the activity.",
   field: "Field",
   before: "Before",
   after: "After",

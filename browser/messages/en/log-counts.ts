@@ -2,7 +2,6 @@
 export const logCountsTexts = {
   chart: "Requests over time",
   chartFailed: "Could not load the counts.",
-  chartLoading: "Loading the counts",
   chartEmpty: "No requests in this period.",
   chartHint: "Drag over the chart to show a time window.",
   chartKeys: "Arrow keys move, Shift and arrow keys select, Enter shows the window.",

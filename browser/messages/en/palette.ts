@@ -4,7 +4,7 @@ export const paletteTexts = {
   whichModel: "Which model?",
   budgets: "Budgets: what is left, and when they run out",
   tenantLimits: "Limits and budgets of a tenant",
-  limits: "Limits and budgets",
+  limits: "Budget left",
   slots: "Fairshare: who waits and why, limits, weights",
   maintenance: "Maintenance of a model",
   endpoint: "Add an endpoint to a model",

@@ -14,7 +14,6 @@ export const playgroundTexts = {
   auto: "the gateway chooses",
   tenantFirst: "Choose a tenant to call as",
   tenantFirstText: "Its limits and budgets apply. Or paste an API key.",
-  toTenants: "Tenants",
   modelFirst: "Choose a model",
   modelFirstText: "Then send a message.",
   ready: "Send a message",

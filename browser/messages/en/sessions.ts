@@ -15,6 +15,5 @@ export const sessionsTexts = {
   ended: "Session ended",
   allEnded: "Sessions ended",
   endFailed: "Not ended",
-  failed: "Could not load the sessions.",
   none: "Not signed in anywhere",
 } as const;

@@ -142,7 +142,6 @@ export const settingsTexts = {
   bodiesText: "{management} MiB; backups {backup} MiB",
   yes: "Yes",
   no: "No",
-  toolsFailed: "Could not load the tools.",
   toolsOn: "{on} of {all} on",
   toolsAll: "All of {resource}",
   toolsGone: "No longer available",

@@ -34,7 +34,6 @@ export const tenantsTexts = {
   askText: "They end with 403, and new ones are refused. Undo gives access back, but not these requests.",
   statusDone: "{name} is {status}",
   statusFailed: "The status of {name} was not changed",
-  failed: "Could not load the tenants.",
   empty: "No tenants yet",
   createFirst: "Add the first tenant",
   emptyText: "A tenant is a team or customer with its own keys, limits, budget and share of the slots.",

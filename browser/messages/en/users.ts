@@ -10,7 +10,6 @@ export const usersTexts = {
     "No email is sent: send the sign-in link yourself. They get access when they sign in with this email, if the provider confirms it.",
   invited: "{email} is invited",
   invitedText: "No email was sent. Send them the sign-in link.",
-  invitationsFailed: "Could not load the invitations.",
   noInvitations: "No open invitations",
   noInvitationsText: "Invite someone by email. They have access as soon as they sign in.",
   expires: "Expires",
@@ -32,7 +31,6 @@ export const usersTexts = {
     "Applied at every sign-in, on top of what an admin sets. A person who leaves a group loses what it gave at the next sign-in.",
   noGroupsClaim:
     "Your sign-in provider sends no groups. Ask whoever runs the gateway to set groups_claim in OIDC_PROVIDERS.",
-  grantsFailed: "Could not load the groups.",
   noGrants: "No group has a role",
   noGrantsText: "Give a group of a sign-in provider a role, and its people get it when they sign in.",
   addGrant: "Give a role",

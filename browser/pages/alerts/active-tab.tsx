@@ -101,7 +101,11 @@ const COLUMNS: readonly ListColumn<Firing>[] = [
     id: "detail",
     head: text("detail"),
     isWide: true,
-    cell: ({ detail }) => <bdi title={detail}>{detail}</bdi>,
+    cell: ({ detail }) => (
+      <p>
+        <bdi>{detail}</bdi>
+      </p>
+    ),
   },
   { id: "since", head: text("since"), sortBy: ({ since }) => since, cell: ({ since }) => <Age at={since} /> },
   { id: "last", head: text("lastAt"), sortBy: ({ last_at }) => last_at, cell: ({ last_at }) => <Age at={last_at} /> },

@@ -5,7 +5,6 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { historyTexts } from "../../messages/en/history.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -26,7 +25,6 @@ const ReplicasTab = lazy(async () => ({ default: (await import("./replicas-tab.t
 const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
 const loadSpec = async () => ({ default: (await import("./spec-tab.tsx")).SpecTab });
 const SpecTab = lazy(loadSpec);
-const stateTexts = { ...STATE_TEXTS, failed: text("failed") };
 const EVERY_MS = 3000;
 
 /** One managed model: its replicas, its spec and what was changed. */
@@ -45,7 +43,7 @@ export function DeploymentPage() {
   const isGone = status === 404 || status === 400;
   if (isGone && shown === undefined) return <Unmanaged modelId={modelId} isId={status === 404} />;
   return (
-    <Loaded state={{ ...spec, data: shown, error: isGone ? null : spec.error }} texts={stateTexts}>
+    <Loaded state={{ ...spec, data: shown, error: isGone ? null : spec.error }}>
       {(one) => (
         <Stack>
           {isGone && <Notice tone="bad">{text("goneNow")}</Notice>}

@@ -12,7 +12,7 @@ import { texts } from "../../messages/texts.ts";
 import { SelectField } from "../../ui/fields.tsx";
 import { Grid, PageHead, Panel, Stack } from "../../ui/layout.tsx";
 import { SearchSelect } from "../../ui/search-select.tsx";
-import { Failure, Notice } from "../../ui/states.tsx";
+import { Notice, ReadFailure } from "../../ui/states.tsx";
 import { ProvisionerNotice } from "./provisioner-notice.tsx";
 
 const text = texts("deployments", deploymentTexts);
@@ -37,14 +37,7 @@ export function NewDeploymentPage() {
     <Stack>
       <PageHead title={text("newTitle")} question={text("newQuestion")} />
       <ProvisionerNotice />
-      {recipes.error !== null && (
-        <Failure
-          title={text("recipesFailed")}
-          error={recipes.error}
-          onRetry={recipes.refetch}
-          isRetrying={recipes.isFetching}
-        />
-      )}
+      <ReadFailure state={recipes} failed={text("recipesFailed")} />
       <Panel title={text("choose")}>
         <Grid minWidth="wide">
           <ModelField chosenId={modelId} managed={managed} onChoose={(id) => choose({ model_id: id })} />

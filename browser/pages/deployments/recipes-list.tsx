@@ -36,7 +36,6 @@ export function RecipesList() {
       <ListTable
         state={recipes}
         view={view}
-        failed={text("recipesFailed")}
         title={text("recipes")}
         actions={
           <>

@@ -49,7 +49,6 @@ export function ReplicasTab({ replicas, spec }: ReplicasTabProps) {
       <ListTable
         state={replicas}
         view={view}
-        failed={text("replicasFailed")}
         title={text("replicas")}
         actions={
           <>

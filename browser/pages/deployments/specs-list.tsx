@@ -58,7 +58,6 @@ export function SpecsList() {
             <CsvLink path="/api/v1/managed" title={text("specsCsv")} />
           </>
         }
-        failed={text("listFailed")}
         title={text("models")}
         label={text("models")}
         rowKey={({ model_id }) => model_id}

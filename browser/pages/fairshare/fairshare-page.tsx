@@ -4,7 +4,6 @@ import { lazy, Suspense, useState } from "react";
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import { read } from "../../data/reads.ts";
 import { GrafanaLink } from "../../links/grafana-link.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
@@ -92,10 +91,7 @@ export function FairsharePage() {
           {text("cellUnknownText", { cell })}
         </Empty>
       ) : (
-        <Loaded
-          state={{ ...live, data }}
-          texts={isGone ? { ...STATE_TEXTS, failed, stale: text("cellGoneStale") } : STATE_TEXTS}
-        >
+        <Loaded state={{ ...live, data }} {...(isGone ? { failed, stale: text("cellGoneStale") } : {})}>
           {(shown) => (
             <Cell live={shown} search={search} onSearch={show} cells={known} typed={typed} onTyped={setTyped} />
           )}

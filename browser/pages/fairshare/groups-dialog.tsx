@@ -5,7 +5,7 @@ import { api, type Records } from "../../data/api.ts";
 import type { ApiError } from "../../data/api-error.ts";
 import { type ReadPath, read } from "../../data/reads.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
-import { commonText, STATE_TEXTS } from "../../messages/common.ts";
+import { commonText } from "../../messages/common.ts";
 import { groupsTexts } from "../../messages/en/fairshare-groups.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -32,7 +32,7 @@ export function GroupsDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog isOpen isKept onClose={onClose} title={text("title")}>
       <Stack>
         <p>{text("about", { weight: WEIGHT })}</p>
-        <Loaded state={groups} texts={{ ...STATE_TEXTS, failed: text("failed") }}>
+        <Loaded state={groups}>
           {(rows) => (
             <Table
               label={text("title")}

@@ -2,6 +2,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import type * as z from "zod";
 import { useMeanwhile } from "../../forms/record/use-meanwhile.ts";
 import type { useUndoableWrite } from "../../forms/use-undoable-write.ts";
+import { commonText } from "../../messages/common.ts";
 import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
@@ -34,10 +35,11 @@ interface LimitFormProps {
   readonly write: ReturnType<typeof useUndoableWrite<number | null>>;
   /** What a valid number would change, in words. */
   readonly effectOf?: (limit: number) => ReactNode;
+  readonly onDone?: (() => void) | undefined;
 }
 
 /** One number that limits requests; what was typed stays when it cannot be set. */
-export function LimitForm({ label, hint, current, readNow, schema, field, write, effectOf }: LimitFormProps) {
+export function LimitForm({ label, hint, current, readNow, schema, field, write, effectOf, onDone }: LimitFormProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const [refused, setRefused] = useState<string | undefined>();
   useUnsaved(typed !== null && !write.isBusy);
@@ -57,6 +59,7 @@ export function LimitForm({ label, hint, current, readNow, schema, field, write,
       write.change(from, limit, () => {
         setTyped((now) => (now === shown ? null : now));
         meanwhile.end();
+        onDone?.();
       }),
     );
   };
@@ -90,7 +93,7 @@ export function LimitForm({ label, hint, current, readNow, schema, field, write,
           isBusy={meanwhile.isReading || write.isBusy}
           disabled={value === current}
         >
-          {text("set")}
+          {commonText("save")}
         </Button>
       </div>
     </form>

@@ -72,7 +72,7 @@ function CellChoice({ cells }: { readonly cells: readonly string[] }) {
 }
 
 /** The number of slots of the cell that is shown. */
-export function CellSlots({ live }: { readonly live: FairshareLive }) {
+export function CellSlots({ live, onDone }: { readonly live: FairshareLive; readonly onDone?: () => void }) {
   const { cell, max_in_flight: slots } = live;
   const label = text("limitCapacity", { cell });
   const write = useUndoableWrite<number | null>({
@@ -90,6 +90,7 @@ export function CellSlots({ live }: { readonly live: FairshareLive }) {
       schema={capacitySchema}
       field="max_in_flight"
       write={write}
+      onDone={onDone}
     />
   );
 }

@@ -36,7 +36,7 @@ export function OpenedDialog({
   if (open === OPEN_CAPACITY)
     return (
       <Dialog isOpen onClose={onClose} title={text("changeCapacity")}>
-        <CellSlots live={live} />
+        <CellSlots live={live} onDone={onClose} />
       </Dialog>
     );
   return <QueueDialog key={open} id={open} live={live} cell={cell} helps={helps} onClose={onClose} />;

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { read } from "../../data/reads.ts";
-import { commonText } from "../../messages/common.ts";
 import { logCountsTexts } from "../../messages/en/log-counts.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
@@ -14,12 +13,6 @@ import type { LogsSearch, SearchChanges } from "./logs-search.ts";
 
 const text = texts("log-counts", logCountsTexts);
 const EVERY_MS = 30_000;
-const STATES = {
-  loading: text("chartLoading"),
-  failed: text("chartFailed"),
-  stale: commonText("stale"),
-  retry: commonText("retry"),
-};
 
 interface CountsProps {
   readonly query: LogsQuery;
@@ -44,7 +37,7 @@ export function LogCounts({ query, search, isListed, isShown, words, onChange }:
     ),
   );
   return (
-    <Loaded state={counted} texts={STATES}>
+    <Loaded state={counted} failed={text("chartFailed")}>
       {(answer) => (
         <>
           <LogHistogram counted={answer} isOld={counted.isPlaceholderData} onWindow={onChange} />

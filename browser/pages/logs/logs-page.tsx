@@ -4,7 +4,7 @@ import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
-import { commonText } from "../../messages/common.ts";
+import { commonText, STATE_TEXTS } from "../../messages/common.ts";
 import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -27,6 +27,7 @@ import { LogTotals } from "./log-totals.tsx";
 import classes from "./logs-page.module.css";
 import { filtersOf, isOver, type LogsQuery, logsQuery, NO_FILTERS, periodOf, windowOfSearch } from "./logs-query.ts";
 import { type LogsSearch, logsSearch, type SearchChanges } from "./logs-search.ts";
+import { RequestsNow } from "./requests-now.tsx";
 import { useFeed } from "./use-feed.ts";
 
 const text = texts("logs", logsTexts);
@@ -41,12 +42,6 @@ const RequestDetail = lazy(async () => ({ default: (await import("./request-deta
 const LogCounts = lazy(async () => ({ default: (await import("./log-counts.tsx")).LogCounts }));
 const ComparePanel = lazy(async () => ({ default: (await import("./compare-panel.tsx")).ComparePanel }));
 const FILTER_WORDS = { name: filterName, value: filterValue };
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("moreFailed"),
-  retry: commonText("retry"),
-};
 
 /** Requests with filters, live; one of them open beside the list. */
 export function LogsPage() {
@@ -73,7 +68,7 @@ export function LogsPage() {
       onChoose={chooseZone}
       nowMs={hourMs}
     >
-      <Requests search={search} role={role} tenantName={shownTenant?.name} onChange={change} />
+      <Requests search={search} role={role} tenantId={tenantId} tenantName={shownTenant?.name} onChange={change} />
     </ZoneProvider>
   );
 }
@@ -81,11 +76,13 @@ export function LogsPage() {
 interface RequestsProps {
   readonly search: LogsSearch;
   readonly role: "admin" | "user";
+  /** Whose requests are listed; undefined: those of all tenants. */
+  readonly tenantId: string | undefined;
   readonly tenantName: string | undefined;
   readonly onChange: (changes: SearchChanges, replace?: boolean) => void;
 }
 
-function Requests({ search, role, tenantName, onChange }: RequestsProps) {
+function Requests({ search, role, tenantId, tenantName, onChange }: RequestsProps) {
   const { zone } = useZone();
   const query = useQueryOf(search, role, zone);
   const [isAtTop, setAtTop] = useState(true);
@@ -195,6 +192,7 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
           </Panel>
           <Panel isFlush>
             <div ref={box}>
+              <RequestsNow tenantId={tenantId} />
               <div className={classes["bar"]}>
                 <LogTotals query={query} isListed={isListed} />
                 <LiveState
@@ -210,13 +208,13 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
               </div>
               {feed.liveError !== null && (
                 <Failure
-                  title={text("stale")}
+                  title={STATE_TEXTS.stale}
                   error={feed.liveError}
                   onRetry={feed.refetchLive}
                   isRetrying={feed.isFetchingLive}
                 />
               )}
-              <Loaded state={list} texts={stateTexts}>
+              <Loaded state={list} stale={text("moreFailed")}>
                 {() => (
                   <Table<SeenLog>
                     label={text("list")}
@@ -232,7 +230,9 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
                       <Empty
                         title={text("emptyTitle")}
                         action={
-                          isFiltered && <Button onClick={() => onChange(NO_FILTERS)}>{text("clearFilters")}</Button>
+                          isFiltered && (
+                            <Button onClick={() => onChange(NO_FILTERS)}>{commonText("clearFilters")}</Button>
+                          )
                         }
                       >
                         {text(isFiltered ? "emptyFiltered" : "emptyPeriod")}

@@ -244,6 +244,7 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
       ),
     ],
     ...columnFacts(row, role, ["status"]),
+    given("errorCode", row.error_code, (code) => <Name of={code} />),
     given("factUpstreamStatus", row.upstream_status, (status) => String(status)),
     ...columnFacts(row, role, ["type"]),
     [text("admission"), formatText(row.admission && text(ADMISSION_TEXTS[row.admission]))],

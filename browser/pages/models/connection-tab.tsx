@@ -24,7 +24,7 @@ export function ConnectionTab({ model }: ModelTabProps) {
         <Stack isHidden={!isLate && !isRead(endpoints)}>
           <Grid minWidth="wide">
             <Panel title={text("details")}>
-              <ModelFacts section="details" model={model} />
+              <ModelFacts section="details" names={["api_base", "upstream_model"]} model={model} />
               <SavedConnectionTest values={model} model={model} />
             </Panel>
             <Panel title={text("key")}>

@@ -1,22 +1,32 @@
 import { useQueryClient } from "@tanstack/react-query";
 import * as z from "zod";
 import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
-import { type CreateModel as CreateModelBody, createModelSchema } from "../../../shared/schema/model.ts";
+import { createModelSchema } from "../../../shared/schema/model.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
-import { fieldSpecs } from "../../forms/record/field-specs.ts";
+import { type FieldSpec, fieldSpecs } from "../../forms/record/field-specs.ts";
 import { fieldLabel } from "../../forms/record/field-words.ts";
-import { announce } from "../../forms/record/use-announced-write.ts";
+import { announce, complain } from "../../forms/record/use-announced-write.ts";
 import { commonText } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { ConnectionTest, useConnectionTest } from "./connection-test.tsx";
+import { firstEndpoints } from "./endpoint-order.ts";
 import { MODEL_READS } from "./model-reads.ts";
 import { SecretField } from "./secret-field.tsx";
 
 const text = texts("models", modelsTexts);
+/** Addresses of the model beside its base URL. */
+const ENDPOINTS_SPEC: FieldSpec = {
+  name: "endpoints",
+  kind: "lines",
+  isNullable: true,
+  choices: [],
+  label: text("moreEndpoints"),
+  hint: text("moreEndpointsHint"),
+};
 /** What is left empty is left out, so that it gets its default. */
 const SPECS = fieldSpecs(
   [
@@ -32,8 +42,13 @@ const SPECS = fieldSpecs(
     "description",
   ],
   MODEL_FIELDS,
-).map((spec) => (spec.name === "upstream_model" || spec.kind === "number" ? { ...spec, isNullable: true } : spec));
-const SCHEMA = z.preprocess(withoutNulls, createModelSchema) as z.ZodType<CreateModelBody>;
+)
+  .map((spec) => (spec.name === "upstream_model" || spec.kind === "number" ? { ...spec, isNullable: true } : spec))
+  .flatMap((spec) => (spec.name === "api_base" ? [spec, ENDPOINTS_SPEC] : [spec]));
+const SCHEMA = z.preprocess(
+  withoutNulls,
+  createModelSchema.safeExtend({ endpoints: z.array(createModelSchema.shape.api_base.unwrap()).optional() }),
+);
 
 /** A new model. Its connection is tested before it is made; what was found wrong is shown first, and hinders nobody. */
 export function CreateModel({
@@ -76,7 +91,7 @@ export function CreateModel({
           ),
         }}
         note={(values) => <ConnectionTest values={values} test={test} />}
-        onSubmit={async (body, idempotencyKey) => {
+        onSubmit={async ({ endpoints = [], ...body }, idempotencyKey) => {
           if (test.answerTo(body) === null && ((await test.ask(body))?.warnings.length ?? 0) > 0) return false;
           const made = answerValue(
             await api.POST("/api/v1/models", {
@@ -84,6 +99,15 @@ export function CreateModel({
               body: body as Records["CreateModel"],
             }),
           );
+          for (const endpoint of firstEndpoints(made.api_base, endpoints)) {
+            try {
+              answerValue(
+                await api.POST("/api/v1/models/{id}/endpoints", { params: { path: { id: made.id } }, body: endpoint }),
+              );
+            } catch (error) {
+              complain(text("endpointNotAdded", { name: endpoint.name }), error);
+            }
+          }
           announce(commonText("created", { name: made.model_name }), { isPending: false, value: made });
           for (const path of MODEL_READS) void queries.invalidateQueries({ queryKey: [path] });
           onCreated(made.id);

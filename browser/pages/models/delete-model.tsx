@@ -11,7 +11,7 @@ import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
-import { Failure, Notice } from "../../ui/states.tsx";
+import { Notice, ReadFailure } from "../../ui/states.tsx";
 import { MODEL_READS } from "./model-reads.ts";
 import { referencesTo } from "./model-references.ts";
 import type { ModelTabProps } from "./model-tab.ts";
@@ -70,15 +70,8 @@ function NamedBy({ name }: { readonly name: string }) {
   const router = useQuery(read("/api/v1/settings/auto-router"));
   const assistant = useQuery(read("/api/v1/settings/assistant"));
   const failed = [tenants, keys, boons, router, assistant].find(({ error }) => error !== null);
-  if (failed !== undefined && failed.error !== null)
-    return (
-      <Failure
-        title={text("namedByFailed")}
-        error={failed.error}
-        onRetry={failed.refetch}
-        isRetrying={failed.isFetching}
-      />
-    );
+  if (failed !== undefined)
+    return <ReadFailure state={{ ...failed, data: undefined }} failed={text("namedByFailed")} />;
   if (
     tenants.data === undefined ||
     keys.data === undefined ||

@@ -1,7 +1,7 @@
 /** However endpoints are moved, they stand where they were put, with as few changes as possible. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { orderChanges } from "./endpoint-order.ts";
+import { firstEndpoints, orderChanges } from "./endpoint-order.ts";
 
 /** As the API lists them: by priority, then by name. */
 const byOrder = (a: { priority: number; id: string }, b: { priority: number; id: string }): number =>
@@ -57,4 +57,13 @@ describe("a moved endpoint", () => {
     ] as const)
       expect(orderChanges(one, from, to)).toEqual([]);
   });
+});
+
+it("makes the base URL of a new model the first of its endpoints if it has further ones", () => {
+  const [a, b] = ["http://gpu:8000/v1", "http://gpu:8001/v1"];
+  const first = { name: "gpu:8000/v1", api_base: a, priority: 10 };
+  const second = { name: "gpu:8001/v1", api_base: b };
+  expect(firstEndpoints(a, [])).toEqual([]);
+  expect(firstEndpoints(a, [b, a])).toEqual([first, { ...second, priority: 20 }]);
+  expect(firstEndpoints("", [b])).toEqual([{ ...second, priority: 10 }]);
 });

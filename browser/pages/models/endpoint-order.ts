@@ -19,6 +19,19 @@ export interface PriorityChange {
 const STEP = 10;
 
 /**
+ * The endpoints of a new model that has further addresses beside its base URL, which would get no requests if it were none of
+ * them; none without further ones. An address is its name, because several can be on one host.
+ */
+export function firstEndpoints(baseUrl: string, more: readonly string[]) {
+  const addresses = more.length === 0 ? [] : [...new Set([baseUrl, ...more])].filter((address) => address !== "");
+  return addresses.map((api_base, at) => ({
+    name: api_base.replace(/^https?:\/\//, ""),
+    api_base,
+    priority: (at + 1) * STEP,
+  }));
+}
+
+/**
  * What puts the endpoint at `from` to the place `to` (0 is the first): its priority alone where there is room between its new
  * neighbours, else new priorities for all. None for a place that there is not, and for the one where it stands.
  */

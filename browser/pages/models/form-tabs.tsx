@@ -1,16 +1,20 @@
-/** Parts of a model's page that are some of its fields and what comes of them. */
+/** Parts of a model's page that are little more than some of its fields, or a list that other pages have too. */
 import { useQuery } from "@tanstack/react-query";
 import { read } from "../../data/reads.ts";
+import { History } from "../../forms/history/history.tsx";
+import { historyTexts } from "../../messages/en/history.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
+import { useZone } from "../../time/zone-context.tsx";
 import { formatCount, formatShare } from "../../ui/format.ts";
-import { Grid, Panel, Tile } from "../../ui/layout.tsx";
+import { Grid, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { BoonNotice } from "./boon-notice.tsx";
 import { ModelFacts } from "./model-sections.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
 
 const text = texts("models", modelsTexts);
+const historyText = texts("history", historyTexts);
 const EVERY_MS = 60_000;
 
 /** How upstream calls are timed, repeated and spread over endpoints (docs/rules/models.md#timeouts-and-retries). */
@@ -60,5 +64,16 @@ export function ModelBoonsTab({ model }: ModelTabProps) {
         <BoonNotice boons={model.boons} servers={model.tool_servers} />
       </Panel>
     </Grid>
+  );
+}
+
+/** What was changed of the model, and what happened to its replicas where the gateway runs it, or has run it. */
+export function ModelHistoryTab({ model: { id } }: ModelTabProps) {
+  const { zone } = useZone();
+  return (
+    <Stack>
+      <History of={{ entity_type: "model", entity_id: id }} zone={zone} />
+      <History of={{ replicas_of: id }} zone={zone} title={historyText("replicas")} isOptional />
+    </Stack>
   );
 }

@@ -64,8 +64,7 @@ export function HealthTab({ model }: ModelTabProps) {
 function Summary({ summary }: { readonly summary: Records["ModelHealthSummary"] }) {
   const { zone } = useZone();
   const { tone, title, sentence } = explainHealth(summary, zone, useNow(MINUTE_MS));
-  const { consecutive_failures, last_checked_at, last_latency_ms, last_http_status, last_message, next_check_at } =
-    summary;
+  const { consecutive_failures, last_checked_at, last_latency_ms, last_message, next_check_at } = summary;
   return (
     <>
       <Notice tone={tone}>
@@ -75,7 +74,6 @@ function Summary({ summary }: { readonly summary: Records["ModelHealthSummary"] 
         facts={[
           [text("lastCheck"), <Age key="last" at={last_checked_at} />],
           [text("latency"), formatMs(last_latency_ms)],
-          [text("http"), formatHttpStatus(last_http_status)],
           [text("message"), <bdi key="message">{formatText(last_message)}</bdi>],
           [text("failures"), formatCount(consecutive_failures)],
           [text("nextCheck"), <NextCheck key="next" at={next_check_at} />],

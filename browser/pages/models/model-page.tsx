@@ -43,22 +43,12 @@ const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<Mo
   guardrails: async () => ({ default: (await import("./guardrails-tab.tsx")).ModelGuardrailsTab }),
   health: async () => ({ default: (await import("./health-tab.tsx")).HealthTab }),
   usage: async () => ({ default: (await import("./usage-tab.tsx")).ModelUsageTab }),
-  history: async () => ({ default: (await import("./history-tab.tsx")).ModelHistoryTab }),
+  history: async () => ({ default: (await import("./form-tabs.tsx")).ModelHistoryTab }),
   edit: async () => ({ default: (await import("./edit-tab.tsx")).ModelEditTab }),
 };
-const PARTS: Readonly<Record<ModelTab, ComponentType<ModelTabProps>>> = {
-  overview: lazy(LOADS.overview),
-  connection: lazy(LOADS.connection),
-  reliability: lazy(LOADS.reliability),
-  capacity: lazy(LOADS.capacity),
-  cache: lazy(LOADS.cache),
-  boons: lazy(LOADS.boons),
-  guardrails: lazy(LOADS.guardrails),
-  health: lazy(LOADS.health),
-  usage: lazy(LOADS.usage),
-  history: lazy(LOADS.history),
-  edit: lazy(LOADS.edit),
-};
+const PARTS = Object.fromEntries(Object.entries(LOADS).map(([id, load]) => [id, lazy(load)])) as unknown as Readonly<
+  Record<ModelTab, ComponentType<ModelTabProps>>
+>;
 const loadActions = async () => ({ default: (await import("./model-actions.tsx")).ModelActions });
 const ModelActions = lazy(loadActions);
 

@@ -77,13 +77,22 @@ export function flatModel(model: Records["Model"]) {
   return { ...model, ...model.health };
 }
 
+interface ModelFactsProps extends ModelTabProps {
+  readonly section: keyof typeof MODEL_SECTIONS;
+  /** Absent: all that the section has. */
+  readonly names?: Section;
+}
+
 /** The values of a section. */
-export function ModelFacts({ section, model }: ModelTabProps & { readonly section: keyof typeof MODEL_SECTIONS }) {
+export function ModelFacts({ section, names = MODEL_SECTIONS[section], model }: ModelFactsProps) {
   const { zone } = useZone();
   const values: Readonly<Record<string, unknown>> = flatModel(model);
-  // A price that is not set is that of its side: input or output.
-  const names = MODEL_SECTIONS[section].filter((name, at) => section !== "prices" || at < 2 || !isUnset(values[name]));
-  return <Facts facts={names.map((name) => [fieldLabel(name), factText(name, values[name], zone)])} />;
+  const shown = names.filter((name, at) => {
+    // A price that is not set is that of its side: input or output.
+    if (section === "prices") return at < 2 || !isUnset(values[name]);
+    return model.capacity_mode === "adaptive" || !name.startsWith("adaptive_");
+  });
+  return <Facts facts={shown.map((name) => [fieldLabel(name), factText(name, values[name], zone)])} />;
 }
 
 const isUnset = (price: unknown): boolean => price === null || price === 0;

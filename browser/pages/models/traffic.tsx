@@ -59,7 +59,7 @@ export function AddBase({ model, endpoints }: TrafficProps) {
       }),
     touches: MODEL_READS,
     done: () => text("endpointAdded", { name: "base-url" }),
-    failed: () => text("baseNotAdded"),
+    failed: () => text("endpointNotAdded", { name: model.api_base }),
   });
   return (
     <Button writes isBusy={write.isBusy} onClick={() => write.run(null)}>

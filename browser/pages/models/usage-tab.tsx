@@ -61,7 +61,6 @@ function ByKey({ query, model }: { readonly query: UsageQuery; readonly model: s
     <ListTable
       state={byKey}
       view={view}
-      failed={usageText("usageFailed")}
       title={text("byKey")}
       actions={
         <>

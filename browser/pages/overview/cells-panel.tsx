@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { type CellRow, cellRows } from "../../explain/cell-rows.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
@@ -11,7 +12,6 @@ import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type CellRow, cellRows } from "./cell-rows.ts";
 import { attentionRead, statsRead } from "./reads.ts";
 
 const text = texts("overview", overviewTexts);

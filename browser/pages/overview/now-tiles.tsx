@@ -1,14 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
+import { cellRows, loadOfAll } from "../../explain/cell-rows.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { FigureTile } from "../../forms/usage/figure-tile.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
 import { serverTimeOf } from "../../time/server-time.ts";
 import { Age } from "../../time/use-clock.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
-import { Failure } from "../../ui/states.tsx";
-import { cellRows, loadOfAll } from "./cell-rows.ts";
+import { ReadFailure } from "../../ui/states.tsx";
 import classes from "./overview-page.module.css";
 import { attentionRead, liveRead, statsRead, summaryRead } from "./reads.ts";
 
@@ -31,14 +30,7 @@ export function NowTiles() {
           {text("updated")} <Age at={readAtMs === 0 ? null : readAtMs} />
         </p>
       </div>
-      {stats.error !== null && (
-        <Failure
-          title={stats.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
-          error={stats.error}
-          onRetry={stats.refetch}
-          isRetrying={stats.isFetching}
-        />
-      )}
+      <ReadFailure state={stats} />
       <div className={classes["tiles"]}>
         <FigureTile
           label={text("running")}

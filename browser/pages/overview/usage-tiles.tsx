@@ -4,14 +4,13 @@ import { dayIn } from "../../../shared/time/zone-days.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { BUCKET_MS, dayFigures, daySummary, slowestTargets } from "../../forms/usage/day-figures.ts";
 import { FigureTile } from "../../forms/usage/figure-tile.tsx";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
 import { daysBefore } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { formatMs, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
-import { Failure, Notice } from "../../ui/states.tsx";
+import { Notice, ReadFailure } from "../../ui/states.tsx";
 import classes from "./overview-page.module.css";
 import { daysRead, seriesRead, summaryRead } from "./reads.ts";
 
@@ -39,14 +38,7 @@ export function UsageTiles() {
         <h2>{text("usage")}</h2>
         <p>{text("usageNote", { zone: label })}</p>
       </div>
-      {failed !== undefined && failed.error !== null && (
-        <Failure
-          title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
-          error={failed.error}
-          onRetry={failed.refetch}
-          isRetrying={failed.isFetching}
-        />
-      )}
+      {failed !== undefined && <ReadFailure state={failed} />}
       {summary.data?.tenant_count === 0 && (
         <Notice>
           {text("firstSteps")} <Link to="/tenants">{text("firstStepsLink")}</Link>

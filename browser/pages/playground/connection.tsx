@@ -12,7 +12,7 @@ import { IconButton } from "../../ui/button.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { Panel } from "../../ui/layout.tsx";
 import { SearchSelect } from "../../ui/search-select.tsx";
-import { Failure } from "../../ui/states.tsx";
+import { ReadFailure } from "../../ui/states.tsx";
 import classes from "./playground-page.module.css";
 import { type CallAs, listedModels } from "./send-chat.ts";
 
@@ -122,14 +122,7 @@ export function Connection({
           onChoose={onBeside}
         />
       </form>
-      {models.error !== null && as !== null && (
-        <Failure
-          title={text("modelsFailed")}
-          error={models.error}
-          onRetry={models.refetch}
-          isRetrying={models.isFetching}
-        />
-      )}
+      {as !== null && <ReadFailure state={models} failed={text("modelsFailed")} />}
     </Panel>
   );
 }

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { readPrivate, writePrivate } from "../../data/private-storage.ts";
@@ -182,12 +182,7 @@ function callAs(key: string, role: SessionUser["role"], tenantId: string | undef
 
 /** What to do first. */
 function Begin({ isCaller, hasModel }: { readonly isCaller: boolean; readonly hasModel: boolean }) {
-  if (!isCaller)
-    return (
-      <Empty title={text("tenantFirst")} action={<Link to="/tenants">{text("toTenants")}</Link>}>
-        {text("tenantFirstText")}
-      </Empty>
-    );
+  if (!isCaller) return <Empty title={text("tenantFirst")}>{text("tenantFirstText")}</Empty>;
   return hasModel ? (
     <Empty title={text("ready")}>{text("readyText")}</Empty>
   ) : (

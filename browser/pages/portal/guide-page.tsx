@@ -19,7 +19,7 @@ import { useNow } from "../../time/use-clock.tsx";
 import { Code } from "../../ui/copy.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
-import { Empty, Loaded, Notice } from "../../ui/states.tsx";
+import { Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { GUIDE_ROUTES, type GuideRoute, ROUTE_OF_KIND } from "./guide-routes.ts";
 import { EXAMPLES } from "./portal-search.ts";
@@ -72,7 +72,6 @@ export function GuidePage() {
           const model = asked ?? usable[0]?.model_name ?? fitting[0]?.model_name;
           const names = fitting.map(({ model_name }) => model_name);
           const choices = model === undefined || names.includes(model) ? names : [model, ...names];
-          const isMissing = kinds !== null && model === undefined;
           return (
             <>
               <Row>
@@ -122,7 +121,6 @@ export function GuidePage() {
                   </Stack>
                 )}
               </Panel>
-              {isMissing && <Empty title={text("noModels")}>{text("noModelsOfRoute")}</Empty>}
               <Panel
                 title={text("codeOf", { path })}
                 note={
@@ -131,6 +129,7 @@ export function GuidePage() {
                     : text("keyHint", { name: nameOf(key), prefix: key.key_prefix, variable: SECRET_VARIABLE })
                 }
               >
+                {kinds !== null && model === undefined && <p>{text("noModelsOfRoute")}</p>}
                 {text(`about_${routeId}`) !== "" && <p>{text(`about_${routeId}`)}</p>}
                 <Tabs
                   label={text("code")}

@@ -22,6 +22,8 @@ export interface LimitRow {
   readonly id: string;
   readonly name: string;
   readonly allowed: string;
+  /** What is used, and what running requests hold. */
+  readonly used: string;
   /** What is left, or where to see that. */
   readonly left: string;
   /** When it resets, or what happens to requests beyond it. */
@@ -52,11 +54,18 @@ export function limitRows(
   };
   const budget = (
     id: "tokens" | "usd",
-    cap: number | null | undefined,
-    left: number | null | undefined,
+    of: "tokens" | "cost_usd",
     format: (amount: number | null | undefined) => string,
-  ): readonly LimitRow[] =>
-    limit(id, text(`limit_${id}`), cap === null ? null : { allowed: format(cap), left: format(left), resets });
+  ): readonly LimitRow[] => {
+    const reserved = usage?.[`reserved_${of}`] ?? 0;
+    const row = {
+      allowed: format(usage?.[`budget_${of}`]),
+      used: `${format(usage?.[`used_${of}`])}${reserved > 0 ? text("reserved", { amount: format(reserved) }) : ""}`,
+      left: format(usage?.[`remaining_${of}`]),
+      resets,
+    };
+    return limit(id, text(`limit_${id}`), usage?.[`budget_${of}`] === null ? null : row);
+  };
   const ofEndUsers = (
     id: "userTokens" | "userUsd",
     cap: number | null,
@@ -64,25 +73,37 @@ export function limitRows(
   ): readonly LimitRow[] => {
     if (cap === null) return [];
     const renewal = text(`every_${tenant.end_user_budget_period ?? "lifetime"}`);
-    return limit(id, text(`limit_${id}`), { allowed: format(cap), left: text("leftOfUser"), resets: renewal });
+    return limit(id, text(`limit_${id}`), {
+      allowed: format(cap),
+      used: unknown,
+      left: text("leftOfUser"),
+      resets: renewal,
+    });
   };
   const rate = (id: RateField): readonly LimitRow[] => {
-    const row = { allowed: formatCount(tenant[id]), left: text("leftInHeaders"), resets: text("refills") };
+    const row = {
+      allowed: formatCount(tenant[id]),
+      used: unknown,
+      left: text("leftInHeaders"),
+      resets: text("refills"),
+    };
     return limit(id, fieldText(id), tenant[id] === 0 ? null : row);
   };
   const { max_in_flight: slots } = tenant;
-  const concurrency = slots !== null && {
-    allowed: text("slotsEach", { count: slots }),
+  // without a limit of its own, a tenant's requests wait for the slots that all tenants share
+  const concurrency = {
+    allowed: slots === null ? text("slotsShared") : text("slotsEach", { count: slots }),
+    used: formatCount(load?.in_flight),
     left: formatCount(load?.slots_left),
     resets: text("leftAsTheyEnd"),
   };
   const rows = [
-    ...budget("tokens", usage?.budget_tokens, usage?.remaining_tokens, formatCount),
-    ...budget("usd", usage?.budget_cost_usd, usage?.remaining_cost_usd, formatUsd),
+    ...budget("tokens", "tokens", formatCount),
+    ...budget("usd", "cost_usd", formatUsd),
     ...ofEndUsers("userTokens", tenant.end_user_budget_tokens, formatCount),
     ...ofEndUsers("userUsd", tenant.end_user_budget_cost_usd, formatUsd),
     ...RATE_FIELD_NAMES.flatMap(rate),
-    ...limit("concurrency", text("limit_concurrency"), concurrency || null),
+    ...limit("concurrency", text("limit_concurrency"), concurrency),
   ];
   return { rows, unset };
 }

@@ -16,7 +16,7 @@ import { useNow } from "../../time/use-clock.tsx";
 import { usableZone } from "../../time/zones.ts";
 import { formatCount } from "../../ui/format.ts";
 import { PageHead, Panel, Stack } from "../../ui/layout.tsx";
-import { Empty, Failure, Loaded, Notice } from "../../ui/states.tsx";
+import { Empty, Loaded, Notice, ReadFailure } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { keyRates, type LimitRow, limitRows } from "./limit-rows.ts";
 import { ownKeysRead, useOwnLoad, useOwnTenant } from "./reads.ts";
@@ -51,14 +51,7 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
   const notes = [unset.length === 0 ? null : text("unset", { names: unset.join(", ") }), outlook];
   return (
     <>
-      {usage.error !== null && (
-        <Failure
-          title={usage.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
-          error={usage.error}
-          onRetry={usage.refetch}
-          isRetrying={usage.isFetching}
-        />
-      )}
+      <ReadFailure state={usage} />
       {load.data !== undefined && (
         <Notice tone={load.data.queued > 0 ? "warn" : "neutral"}>{explainLoad(load.data)}</Notice>
       )}
@@ -84,6 +77,7 @@ const LIMITS: readonly Column<LimitRow>[] = [
   { id: "limit", head: text("limit"), cell: ({ name }) => name },
   // side by side on a phone, too: what is long in them stands at the left
   { id: "allowed", head: text("allowed"), cell: ({ allowed }) => allowed },
+  { id: "used", head: text("used"), cell: ({ used }) => used },
   { id: "left", head: text("leftNow"), cell: ({ left }) => left },
   { id: "resets", head: text("resets"), cell: ({ resets }) => resets },
 ];

@@ -1,4 +1,4 @@
-/** What calling a model costs, as one line (docs/rules/models.md#prices). Pure. A price of 0 is one that nobody has set: a dash. */
+/** What calling a model costs, as one line (docs/rules/models.md#prices). Pure. A price of 0 is one that nobody has set. */
 import type { Records } from "../../data/api.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
@@ -44,23 +44,28 @@ export function mainPriceUsd(model: Priced): number | null {
 
 /** Every price that is set, with its unit; null: none is. */
 export function priceText(model: Priced): string | null {
-  const [input, output] = [model.input_cost_per_token, model.output_cost_per_token].map((usd) =>
-    usd > 0 ? usd * MILLION : null,
-  );
+  const perMillion = (usd: number): number | null => (usd > 0 ? usd * MILLION : null);
+  const input = perMillion(model.input_cost_per_token);
+  const output = perMillion(model.output_cost_per_token);
+  const perPart = (usd: number, part: string): string => text("perPart", { usd: formatPrice(usd), part });
+  // What is not called for a text has no price for its answer.
+  const ofSide = (usd: number | null, part: string): string | null =>
+    usd === null ? (model.model_type === "chat" ? text("noPricePart", { part }) : null) : perPart(usd, part);
   const perTokens =
     input === null && output === null
-      ? null
-      : text("perTokens", { input: formatPrice(input), output: formatPrice(output) });
+      ? []
+      : input === null || output === null
+        ? [ofSide(input, "input"), ofSide(output, "output")]
+        : [text("perTokens", { input: formatPrice(input), output: formatPrice(output) })];
   // Of a part of the tokens 0 is a price: one that is not set is null.
   const ofPart = (name: (typeof PARTS)[number]): string | null => {
     const usd = model[`${name}_cost_per_token`];
-    const part = name.replace("_", " ");
-    return usd !== null && usd >= 0 ? text("perPart", { usd: formatPrice(usd * MILLION), part }) : null;
+    return usd !== null && usd >= 0 ? perPart(usd * MILLION, name.replace("_", " ")) : null;
   };
   const one = (usd: number, factor: number, id: "perMinute" | "perImage" | "perCharacters"): string | null =>
     usd > 0 ? text(id, { usd: formatPrice(usd * factor) }) : null;
   const parts = [
-    perTokens,
+    ...perTokens,
     ...PARTS.map(ofPart),
     one(model.input_cost_per_second, MINUTE_SECS, "perMinute"),
     one(model.cost_per_character, MILLION, "perCharacters"),

@@ -6,8 +6,8 @@ import { read } from "../../data/reads.ts";
 import { budgetLeft } from "../../explain/budget-left.ts";
 import { explainAccess } from "../../explain/explain-access.ts";
 import { BudgetState, useBudgetUsage } from "../../forms/budget/budget-state.tsx";
+import { LastFailures } from "../../forms/usage/last-failures.tsx";
 import { reportFigures } from "../../forms/usage/report-figures.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
@@ -17,9 +17,11 @@ import { resetSentence } from "../../time/next-reset.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useIsLate } from "../../time/use-is-late.ts";
 import { usableZone } from "../../time/zones.ts";
+import { Badge } from "../../ui/badge.tsx";
 import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
-import { Failure, Loaded, Notice } from "../../ui/states.tsx";
+import { useReadOnly } from "../../ui/read-only.ts";
+import { Loaded, Notice, ReadFailure } from "../../ui/states.tsx";
 import { canCall, keyCounts, modelCounts } from "./can-call.ts";
 import { ownKeysRead, ownModelsRead, useOwnLoad, useOwnTenant } from "./reads.ts";
 
@@ -31,12 +33,18 @@ const MINUTE_MS = 60_000;
 /** The first page of a tenant's people: can my applications call, and what is left? */
 export function PortalPage() {
   const tenant = useOwnTenant();
+  const isReadOnly = useReadOnly();
   return (
     <Stack>
       <PageHead
         title={tenant.data === undefined ? pageText("portal") : <bdi>{tenant.data.name}</bdi>}
         question={pageText("portalQuestion")}
-        actions={<Link to="/portal/guide">{text("guideLink")}</Link>}
+        actions={
+          <>
+            {isReadOnly && <Badge>{text("readOnly")}</Badge>}
+            <Link to="/portal/guide">{text("guideLink")}</Link>
+          </>
+        }
       />
       <Loaded state={tenant}>{(one) => <Portal tenant={one} />}</Loaded>
     </Stack>
@@ -44,6 +52,7 @@ export function PortalPage() {
 }
 
 function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
+  const isReadOnly = useReadOnly();
   const nowMs = useNow(MINUTE_MS);
   const zone = usableZone(tenant.timezone);
   const today = dayIn(zone, nowMs);
@@ -80,20 +89,13 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
       {() => (
         <>
           <Notice tone={answer.tone}>
-            <strong>{answer.sentence}</strong> {answer.advice}{" "}
+            <strong>{answer.sentence}</strong> {isReadOnly && answer.to === "/keys" ? text("askMember") : answer.advice}{" "}
             {answer.to !== null && <Link to={answer.to}>{text(`to_${answer.to}`)}</Link>}
           </Notice>
           {capturedMs !== null && capturedMs > nowMs && (
             <Notice tone="warn">{text("captured", { end: formatInstant(zone, capturedMs) })}</Notice>
           )}
-          {failed !== undefined && failed.error !== null && (
-            <Failure
-              title={failed.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
-              error={failed.error}
-              onRetry={failed.refetch}
-              isRetrying={failed.isFetching}
-            />
-          )}
+          {failed !== undefined && <ReadFailure state={failed} />}
           <Grid>
             <Tile
               label={
@@ -143,6 +145,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
           <Panel title={text("budget")}>
             <BudgetState usage={budget} zone={zone} />
           </Panel>
+          <LastFailures filter={{ tenant_id: tenant.id }} />
         </>
       )}
     </Loaded>

@@ -151,6 +151,9 @@ describe("the price of a model", () => {
     expect(priceText({ ...free, input_cost_per_second: 0.0001, cost_per_image: 0.04 })).toBe(
       "$0.006 per minute, $0.04 per image",
     );
+    expect(priceText({ ...free, model_type: "embedding", input_cost_per_token: 1e-7 })).toBe(
+      "$0.10 per million input tokens",
+    );
     expect(priceText({ ...free, cost_per_character: 1.5e-5 })).toBe("$15.00 per million characters");
   });
 
@@ -162,7 +165,7 @@ describe("the price of a model", () => {
       image_output_cost_per_token: 3e-5,
     };
     expect(priceText({ ...free, ...parts })).toBe(
-      "– / $1.075 per million tokens, $0.00 per million cached input tokens, $4.00 per million reasoning output tokens, $30.00 per million image output tokens",
+      "input: no price, $1.075 per million output tokens, $0.00 per million cached input tokens, $4.00 per million reasoning output tokens, $30.00 per million image output tokens",
     );
   });
 

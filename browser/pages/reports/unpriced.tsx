@@ -13,5 +13,5 @@ export function Unpriced({ models }: { readonly models: readonly ReportRow[] | u
   const names = (models ?? []).filter((row) => reportFigures(row).costUsd === null).map((row) => rowName(row, "model"));
   if (names.length === 0) return null;
   const listed = names.length > NAMES_MAX ? [...names.slice(0, NAMES_MAX), "…"] : names;
-  return <Notice tone="warn">{text("unpriced", { models: listed.join(", ") })}</Notice>;
+  return <Notice tone="warn">{text("unpriced", { count: names.length, models: listed.join(", ") })}</Notice>;
 }

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { assistantState } from "../../data/assistant.ts";
 import { fieldLabel } from "../../forms/record/field-words.ts";
-import { STATE_TEXTS } from "../../messages/common.ts";
 import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -25,7 +24,7 @@ export function ToolsControl({ typed, error, onType }: ToolsControlProps) {
   return (
     <fieldset className={classes["tools"]}>
       <legend>{fieldLabel("tools_enabled")}</legend>
-      <Loaded state={state} texts={{ ...STATE_TEXTS, failed: text("toolsFailed") }}>
+      <Loaded state={state}>
         {({ tools }) =>
           toolGroups(tools, switches).map((group) => (
             <Group key={group.resource} group={group} switches={switches} onType={onType} />

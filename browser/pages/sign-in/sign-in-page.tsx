@@ -12,12 +12,6 @@ import classes from "./sign-in-page.module.css";
 
 const text = texts("shell", shellTexts);
 const route = getRouteApi("/sign-in");
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("unavailable"),
-  stale: text("unavailable"),
-  retry: text("retry"),
-};
 
 /** Failures that a provider's sign-in comes back with, and their texts. */
 const FAILURES = {
@@ -51,7 +45,7 @@ export function SignInPage() {
         </p>
         <h1>{text("signInTitle")}</h1>
         {failure !== undefined && <Notice tone="bad">{text(failure)}</Notice>}
-        <Loaded state={session} texts={stateTexts}>
+        <Loaded state={session} failed={text("unavailable")}>
           {({ providers }) => (
             <SignInForm
               providers={providers}

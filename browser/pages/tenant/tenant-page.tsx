@@ -20,27 +20,22 @@ import type { TenantTabProps } from "./tenant-tab.ts";
 const text = texts("tenant", tenantTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/tenants/$tenantId");
-const stateTexts = {
-  loading: text("loading"),
-  failed: text("failed"),
-  stale: text("stale"),
-  retry: text("retry"),
-};
 const EVERY_MS = 20_000;
 
 type TenantTab = (typeof TENANT_TABS)[number];
 
+const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
 /** Each part is loaded when it is opened. */
 const PARTS: Readonly<Record<TenantTab, ComponentType<TenantTabProps>>> = {
   overview: lazy(async () => ({ default: (await import("./overview-tab.tsx")).TenantOverviewTab })),
   schedule: lazy(async () => ({ default: (await import("./schedule-tab.tsx")).ScheduleTab })),
   budget: lazy(async () => ({ default: (await import("./budget-tab.tsx")).BudgetTab })),
   models: lazy(async () => ({ default: (await import("./models-tab.tsx")).ModelsTab })),
-  guardrails: lazy(async () => ({ default: (await import("./guardrails-tab.tsx")).GuardrailsTab })),
-  compression: lazy(async () => ({ default: (await import("./compression-tab.tsx")).CompressionTab })),
+  guardrails: lazy(async () => ({ default: (await import("./policy-tab.tsx")).GuardrailsTab })),
+  compression: lazy(async () => ({ default: (await import("./policy-tab.tsx")).CompressionTab })),
   keys: lazy(async () => ({ default: (await import("./keys-tab.tsx")).KeysTab })),
   usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).UsageTab })),
-  history: lazy(async () => ({ default: (await import("./history-tab.tsx")).HistoryTab })),
+  history: ({ tenant: { id, timezone } }) => <History of={{ entity_type: "tenant", entity_id: id }} zone={timezone} />,
   edit: lazy(async () => ({ default: (await import("./edit-tab.tsx")).TenantEditTab })),
 };
 /** What only admins may read, or change. */
@@ -62,7 +57,7 @@ export function TenantPage() {
       </Empty>
     );
   return (
-    <Loaded state={{ ...tenant, data: shown, error: isGone ? null : tenant.error }} texts={stateTexts}>
+    <Loaded state={{ ...tenant, data: shown, error: isGone ? null : tenant.error }}>
       {(one) => (
         <Stack>
           {isGone && <Notice tone="bad">{text("goneNow")}</Notice>}

@@ -98,7 +98,6 @@ export function TenantsPage() {
       <ListTable
         state={tenants}
         view={view}
-        failed={text("failed")}
         label={text("list")}
         rowKey={({ id }) => id}
         onOpen={({ id }) => open(id)}

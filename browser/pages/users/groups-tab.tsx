@@ -51,7 +51,6 @@ export function GroupsTab() {
         view={view}
         title={text("grantsTitle")}
         label={text("groups")}
-        failed={text("grantsFailed")}
         note={text("groupsText")}
         actions={add}
         rowKey={({ id }) => id}

@@ -29,7 +29,6 @@ export function InvitationsTab() {
       state={invitations}
       view={view}
       label={text("invitations")}
-      failed={text("invitationsFailed")}
       rowKey={({ id }) => id}
       onEnd={invitations.onEnd}
       empty={<Empty title={text("noInvitations")}>{text("noInvitationsText")}</Empty>}

@@ -352,11 +352,11 @@ describe("attention", () => {
       "tenant_expiry:t",
     ])
       await db.insert(alertLog).values({ issue_key, title: "A title", detail: "cell local", ...row });
-    const entry = (key: string, severity: string) => ({
+    const entry = (key: string, severity: string, name = "A title") => ({
       kind: "alert",
       entity_type: "gateway",
       entity_id: key,
-      name: "A title",
+      name,
       detail: "cell local",
       since: iso(NOW_MS),
       severity,
@@ -365,7 +365,7 @@ describe("attention", () => {
     });
     expect(await attention()).toEqual([
       entry("scheduler_unavailable", "critical"),
-      entry("queue_wait_long:local:m", "warning"),
+      entry("queue_wait_long:local:m", "warning", "A title: m"),
     ]);
   });
 

@@ -1,6 +1,6 @@
 /** A cell that is gone is said to be gone, and its last load is not shown as today's. */
 import { describe, expect, it } from "vitest";
-import type { AttentionItem } from "../../../shared/schema/attention.ts";
+import type { AttentionItem } from "../../shared/schema/attention.ts";
 import { cellRows, loadOfAll } from "./cell-rows.ts";
 
 const NOW_MS = Date.parse("2026-11-23T10:00:00Z");

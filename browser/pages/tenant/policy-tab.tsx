@@ -1,14 +1,16 @@
-/** The policy of a tenant: not set, or set with its fields, which follow from the table of a tenant's fields. */
+/** The policies of a tenant: not set, or set with their fields, which follow from the table of a tenant's fields. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type * as z from "zod";
-import type { Records } from "../../data/api.ts";
+import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
+import { compressionPolicyPatch, guardrailsPolicyPatch } from "../../../shared/schema/tenant-policy.ts";
+import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { fieldsOf, type IfMatch, ifMatch } from "../../data/untyped.ts";
 import { unlessChanged } from "../../forms/record/conflicts.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
-import type { FieldSpec } from "../../forms/record/field-specs.ts";
+import { type FieldSpec, objectSpecs } from "../../forms/record/field-specs.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { type Answered, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { TENANT_READS } from "../../forms/tenant-status.tsx";
@@ -17,9 +19,55 @@ import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Panel, Row } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
+import { GuardrailsTrial } from "./guardrails-trial.tsx";
 import { NO_POLICY, policyOf, undoPolicy } from "./policy-undo.ts";
+import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("tenant", tenantTexts);
+const GUARDRAILS = objectSpecs(TENANT_FIELDS.guardrails_policy.value.unwrap());
+const COMPRESSION = objectSpecs(TENANT_FIELDS.compression_policy.value.unwrap());
+
+/** What is looked for in the tenant's prompts and answers, and a trial of it on a text (docs/rules/guardrails.md#trials). */
+export function GuardrailsTab({ tenant }: TenantTabProps) {
+  const { role } = useCurrentUser();
+  return (
+    <PolicyForm
+      tenant={tenant}
+      field="guardrails_policy"
+      title={text("guardrails")}
+      offText={text("policyOff")}
+      specs={GUARDRAILS}
+      schema={guardrailsPolicyPatch}
+      send={async (policy, header) =>
+        await api.PATCH("/api/v1/tenants/{id}/guardrails", {
+          params: { path: { id: tenant.id }, header },
+          body: { policy: policy as Records["TenantGuardrails"]["policy"] },
+        })
+      }
+      {...(role === "admin" ? { note: (values) => <GuardrailsTrial policy={values} /> } : {})}
+    />
+  );
+}
+
+/** What may be left out of the tenant's prompts (docs/rules/compression.md#which-passes-run). */
+export function CompressionTab({ tenant }: TenantTabProps) {
+  return (
+    <PolicyForm
+      tenant={tenant}
+      field="compression_policy"
+      title={text("compression")}
+      offText={text("compressionOff")}
+      specs={COMPRESSION}
+      schema={compressionPolicyPatch}
+      send={async (policy, header) =>
+        await api.PATCH("/api/v1/tenants/{id}/compression", {
+          params: { path: { id: tenant.id }, header },
+          body: { policy: policy as Records["TenantCompression"]["policy"] },
+        })
+      }
+    />
+  );
+}
 
 interface PolicyFormProps {
   readonly tenant: Records["Tenant"];
@@ -39,7 +87,7 @@ interface Turn {
   readonly seen: FieldValues;
 }
 
-export function PolicyForm({ tenant, field, title, offText, specs, schema, send, note }: PolicyFormProps) {
+function PolicyForm({ tenant, field, title, offText, specs, schema, send, note }: PolicyFormProps) {
   const { id, name, timezone } = tenant;
   const isReadOnly = useCurrentUser().role === "user";
   const queries = useQueryClient();

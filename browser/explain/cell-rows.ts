@@ -1,5 +1,5 @@
 /** The cells of the gateway as rows of a table: load, and whether each one still reports. Pure. */
-import type { AttentionItem } from "../../../shared/schema/attention.ts";
+import type { AttentionItem } from "../../shared/schema/attention.ts";
 
 /** A cell as `/stats` lists it. */
 interface CellReport {
