@@ -5,8 +5,11 @@ import { hasMoreParts } from "../kernel/json-parts.ts";
 import { fieldError } from "../kernel/parse.ts";
 import { repeatedName } from "../kernel/repeated-name.ts";
 
-/** More than any backup of its size has; 60 MB of nothing but small objects would keep the service from all others for a minute. */
-const PARTS_MAX = 4 * 1024 * 1024;
+/**
+ * More than any backup of its size has; 60 MB of nothing but small objects would keep the service from all others for a minute, and
+ * each look at an object of 500,000 names takes a second.
+ */
+const PARTS_MAX = { parts: 4 * 1024 * 1024, names: 16 * 1024 };
 
 interface JsonBody {
   readonly text: string;

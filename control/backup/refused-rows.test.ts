@@ -92,6 +92,39 @@ it.each([
   expect(await dataOf()).toBe(before);
 });
 
+describe("a replaced secret that is the secret of a key", () => {
+  const MESSAGE = "is the hash of another secret";
+  const until = "2099-01-01T00:00:00.000Z";
+  const keysWith = (previous_key_hash: string | undefined) => {
+    const [first, ...rest] = file.data.api_keys;
+    return [{ ...first, previous_key_hash, previous_key_pepper: null, previous_secret_until: until }, ...rest];
+  };
+
+  it.each(["of the same file", "of a key that is here"])("is refused: %s", async (whose) => {
+    const before = await dataOf();
+    const keys = keysWith(file.data.api_keys[1]?.key_hash);
+    const api_keys = whose === "of the same file" ? keys : keys.slice(0, 1);
+    expect(await restored({ ...file, data: { api_keys } })).toMatchObject({
+      status: 400,
+      details: [{ path: "data.api_keys.0.previous_key_hash", message: MESSAGE }],
+    });
+    expect(await dataOf()).toBe(before);
+  });
+
+  it("is refused where the file has the key", async () => {
+    const hash = "ab".repeat(32);
+    await restored({ ...file, data: { api_keys: keysWith(hash) } });
+    const before = await dataOf();
+    const second = { ...file.data.api_keys[1], key_hash: hash, previous_key_hash: null };
+    expect(await restored({ ...file, data: { api_keys: [second] } })).toMatchObject({
+      status: 400,
+      details: [{ path: "data.api_keys.0.key_hash", message: MESSAGE }],
+    });
+    expect(await dataOf()).toBe(before);
+    await restored(file);
+  });
+});
+
 describe("a name that is no field", () => {
   it.each<[place: string, name: string, nearest: string | null, () => object]>([
     ["data.tenants.0.budget_token", "a row", "budget_tokens", () => changed("tenants", { budget_token: 5 })],
@@ -256,6 +289,27 @@ describe("a file of an older version", () => {
     } finally {
       await db.execute(sql`DELETE FROM app_settings WHERE key = 'zzz'`);
     }
+  });
+});
+
+it("an object of more than 16 Ki names is refused before it is parsed", async () => {
+  const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, nth) => [`f${nth}`, {}]));
+  const statusOf = async (value: object) =>
+    (
+      await restored({
+        ...file,
+        data: {
+          app_settings: [
+            { key: "alerts", value },
+            { key: ":".repeat(20_000), value },
+          ],
+        },
+      })
+    ).status;
+  const many = 16 * 1024;
+  expect({ most: await statusOf(names(many)), more: await statusOf(names(many + 1)) }).toEqual({
+    most: 400,
+    more: 413,
   });
 });
 

@@ -3,6 +3,7 @@
  * checked before the first write; when the database refuses a row, the transaction undoes the rest.
  */
 import { eq, inArray } from "drizzle-orm";
+import { alias } from "drizzle-orm/pg-core";
 import { GatewayError } from "../../shared/errors.ts";
 import { HOT_SETTINGS } from "../../shared/records.ts";
 import {
@@ -15,6 +16,7 @@ import {
 import type { Transaction } from "../db/connect.ts";
 import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { models } from "../db/schema/models.ts";
+import { apiKeys } from "../db/schema/tenancy.ts";
 import { resetHealthOfMoved } from "../health/forget-moved-models.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse, refuseIfAny } from "../kernel/parse.ts";
@@ -79,6 +81,7 @@ export async function restoreBackup(
       tx,
       data.models.map((model, at) => ({ ...model, path: `data.models.${at}.fallback_models` })),
     );
+    await refuseSharedHashes(tx, data.api_keys);
     const differences =
       before === null ? undefined : await compareRows(tx, before, await storedRows(tx, data), ctx.sealKey);
     await touchModelsOfEndpoints(tx, journal);
@@ -103,6 +106,24 @@ export async function restoreBackup(
     if (error instanceof DryRunEnded) return { record: error.report, sync: "done" };
     throw error;
   }
+}
+
+/** A replaced secret that is also the one of a key would open the other key once that one ends. Throws 400. */
+async function refuseSharedHashes(tx: Transaction, given: Backup["data"]["api_keys"]): Promise<void> {
+  const other = alias(apiKeys, "other");
+  const shared = await tx
+    .select({ id: apiKeys.id, other: other.id })
+    .from(apiKeys)
+    .innerJoin(other, eq(apiKeys.previous_key_hash, other.key_hash));
+  const places = new Map(given.map(({ id }, at) => [id, at]));
+  refuseIfAny(
+    shared.flatMap((one) => {
+      const at = places.get(one.id) ?? places.get(one.other);
+      const column = places.has(one.id) ? "previous_key_hash" : "key_hash";
+      const path = `data.api_keys.${at}.${column}`;
+      return at === undefined ? [] : [{ path, message: "is the hash of another secret" }];
+    }),
+  );
 }
 
 /** Throws 400 for a name that is not known as well: with a misspelt one somebody would restore who meant to look first. */

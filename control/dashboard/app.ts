@@ -178,12 +178,9 @@ export function createDashboard(options: DashboardOptions): Hono {
     try {
       const state = await states.take(sealed);
       if (state === null || state.provider !== c.req.param("provider")) return refused(c, "sign_in_expired");
-      const identity = await providerOf(c).arrive(came, state);
-      const signed = await signInIdentity(db, identity, {
-        reserved: env.adminEmail,
-        now: now(),
-        address: addressOf(c) ?? "",
-      });
+      const address = addressOf(c) ?? "";
+      const identity = await attempts.asking(address, async () => await providerOf(c).arrive(came, state));
+      const signed = await signInIdentity(db, identity, { reserved: env.adminEmail, now: now(), address });
       if (signed.kind === "refused") return refused(c, signed.reason);
       await begin(c, signed.user.id);
       return c.redirect(state.returnTo);

@@ -254,3 +254,19 @@ describe("the break-glass admin", () => {
     expect((await testing.browser().send("POST", "/auth/local", body)).status).toBe(status);
   });
 });
+
+describe("sign-ins at a provider", () => {
+  it("wait for it 32 at a time of one address, and the next one fails at once", async () => {
+    const held = Promise.withResolvers<void>();
+    testing.provider.held = held.promise;
+    const asking = Array.from({ length: 33 }, async () => why(await testing.signIn(testing.browser())));
+    const refused = await Promise.race(asking);
+    held.resolve();
+    const ends = await Promise.all(asking);
+    expect({ refused, others: ends.filter(([, to]) => to === "/").length }).toEqual({
+      refused: [302, "/sign-in?error=sign_in_failed"],
+      others: 32,
+    });
+    expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/"]);
+  });
+});

@@ -43,6 +43,7 @@ export async function startSignInProvider() {
       const sub = Buffer.from(String(headers["authorization"]).replace("Bearer ", ""), "base64url").toString();
       return jsonAnswer({ sub, ...provider.userinfo });
     }
+    await provider.held;
     const tokens = await redeem(new URLSearchParams(body), headers["authorization"]).catch(() => undefined);
     if (tokens === undefined) return jsonAnswer({}, 500);
     return tokens === null ? jsonAnswer({ error: "invalid_grant" }, 400) : jsonAnswer(tokens);
@@ -103,6 +104,8 @@ export async function startSignInProvider() {
     forged: false,
     /** Answers every request with 503. */
     away: false,
+    /** Gives tokens only then. */
+    held: Promise.resolve() as Promise<unknown>,
     /** The address to which it sends the browser that comes with this address. */
     consent: (authorization: string): URL => consent(authorization, null),
     close: sink.close,

@@ -1,5 +1,5 @@
 /**
- * How often the password may be guessed (docs/rules/console.md#break-glass): after five failures within 15 minutes a guesser (a
+ * How often the password may be guessed, and how many ask a provider at once (docs/rules/console.md#break-glass): after five failures within 15 minutes a guesser (a
  * browser, a user of this machine, an address) may try once in 30 seconds; after five of all together, every guesser that has
  * failed. Nobody is kept out for longer: otherwise anybody who can reach the console could lock its admin out.
  */
@@ -7,6 +7,7 @@ import ipaddr from "ipaddr.js";
 import { LRUCache } from "lru-cache";
 import { DashboardError } from "../dashboard-error.ts";
 import { wholeBody } from "../live/whole-body.ts";
+import { OpenCalls } from "../open-calls.ts";
 import { isLoopbackAddress } from "./loopback-user.ts";
 
 const FAILURES_MAX = 5;
@@ -32,6 +33,7 @@ export class SignInAttempts {
   readonly #now: () => number;
   /** Bodies on their way, the oldest first, each with whose it is and what gives it up. */
   readonly #bodies = new Map<AbortController, string>();
+  readonly #asking = new OpenCalls();
 
   /** `now`: epoch milliseconds. */
   constructor(now: () => number) {
@@ -64,6 +66,16 @@ export class SignInAttempts {
       return await wholeBody(body, { ...BODY, givenUp: giveUp.signal });
     } finally {
       this.#bodies.delete(giveUp);
+    }
+  }
+
+  /** Calls of a provider for this address. Throws DashboardError 429 while there are as many as there may be. */
+  async asking<T>(address: string, ask: () => Promise<T>): Promise<T> {
+    const end = this.#asking.begin(networkOf(address));
+    try {
+      return await ask();
+    } finally {
+      end();
     }
   }
 
