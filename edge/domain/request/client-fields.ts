@@ -114,7 +114,8 @@ export function idFault(name: string): FieldFault {
 
 /** The fault of a field that occurs twice. */
 export function repeatedFault(field: string): FieldFault {
-  return { param: field, message: `${field} must be given only once` };
+  const param = printable(field, NAME_MAX);
+  return { param, message: `${param} must be given only once` };
 }
 
 /**

@@ -31,6 +31,12 @@ const NUMBER_MAX = 32;
 const ENTRY_UNITS = 10;
 const STEP_UNITS = 1024;
 
+/** Whether the field says how much output a body asks for, or may have such fields: of two, an upstream could read either. */
+export function isStated(name: string): boolean {
+  const known = squashed(name);
+  return LIMITS.has(known) || COUNTS.has(known) || PROMPTS.has(known) || isHolder(known);
+}
+
 export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
   const levels: (JsonObject | readonly unknown[])[] = [root];
   let [limitTokens, most, prompts, units]: [number | null, number, number, number] = [null, 1, 0, 0];

@@ -83,7 +83,6 @@ describe("a keyword that is split in a request, with something between that mode
       chat,
       `{"messages":[{"role":"user","content":[{"type":"text","text":"zz","text":"fal"},{"text":"zz","Text":"con"}]}]}`,
     ],
-    ["two prompts", "/v1/completions", `{"prompt":"fal","prompt":"zz","suffix":"con"}`],
     ["a name of an item", responses, JSON.stringify({ input: [{ ...said("fal"), name: "bob" }, said("con")] })],
     ["a reasoning item", responses, JSON.stringify({ input: [said("fal"), thought, said("con")] })],
     ["a template", "/v1/completions", JSON.stringify({ prompt: "fal", chat_template: "zz", suffix: "con" })],

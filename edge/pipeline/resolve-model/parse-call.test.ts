@@ -5,7 +5,7 @@ import { callerOf, refusalOf } from "../../../test/harness/edge/pipeline/records
 import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
 import { mainRows } from "../../../test/harness/main-rows.ts";
-import { NO_EDITS, type ParsedCall } from "../call/known.ts";
+import { NO_EDITS, type ParsedCall, StageFailure } from "../call/known.ts";
 import { parseCall } from "./parse-call.ts";
 
 const KIB = 1024;
@@ -33,6 +33,29 @@ describe("the name of a field in a large body", () => {
 
   it("may be any other name of 16 KB", async () => {
     expect((await parsed(`{"model":"tiny",${large},"models${"z".repeat(16_000)}":1}`)).modelName).toBe("tiny");
+  });
+});
+
+describe("a field that says how much output is wanted", () => {
+  it.each([
+    ["n_predict", '"n_predict":9000,"n_predict":1'],
+    ["prompt", '"prompt":["a","b"],"prompt":"a"'],
+    ["best_of", '"best_of":8,"b\\u0065st_of":1'],
+    ["sampling_params", '"sampling_params":{"max_new_tokens":9000},"sampling_params":{"max_new_tokens":1}'],
+    ["sampling_params.*", '"sampling_params":{"max_new_tokens":9000,"max_new_tokens":1}'],
+    ["extra_body.*", '"extra_body":{"options":{"num_predict":9000},"options":{}}'],
+  ])("is given only once, because an upstream could read either: %s", async (param, members) => {
+    const refused = parsed(`{"model":"tiny",${members}}`).catch((error: unknown) => {
+      throw error instanceof StageFailure ? error.cause : error;
+    });
+    await expect(refused).rejects.toMatchObject({
+      body: { error: { code: "validation_failed", param, message: `${param} must be given only once` } },
+    });
+  });
+
+  it("may have the same name in each element of a list", async () => {
+    const body = '{"model":"tiny","sampling_params":[{"max_new_tokens":1},{"max_new_tokens":2}],"stop":["n","n"]}';
+    expect((await parsed(body)).modelName).toBe("tiny");
   });
 });
 
@@ -70,7 +93,7 @@ describe("a large body on its way", () => {
     ["of many short ones", (model: string) => `{"model":${model},"input":[${many}] }`],
     [
       "with models all over",
-      (model: string) => `{"model" : ${model},"a":[${many}],${large},"model":${model},${large}}`,
+      (model: string) => `{"model" : ${model},"a":[${many}],${large},"model":${model},"b":[${many}]}`,
     ],
   ])("%s is the client's except for its model", async (_, body) => {
     const call = await parsed(body('"tiny"'));

@@ -21,7 +21,8 @@ import {
 import { boundaryOf, isFormLikeAscii } from "../../domain/request/form/form-head.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { sessionIdOf } from "../../domain/request/session-id.ts";
-import { mayConcernSteering, steeringFault, steeringWithin } from "../../domain/request/steering-fields.ts";
+import { isStated } from "../../domain/request/stated-output.ts";
+import { isHolder, mayConcernSteering, steeringFault, steeringWithin } from "../../domain/request/steering-fields.ts";
 import type { Transforms } from "../../domain/upstream/transform.ts";
 import { type CutJson, sentPlaces } from "../../domain/wire/json/cut-strings.ts";
 import {
@@ -31,6 +32,7 @@ import {
   readCut,
   wholeDocument,
 } from "../../domain/wire/json/document.ts";
+import { hasRepeatedName } from "../../domain/wire/json/repeated-names.ts";
 import { weightOfJson } from "../../domain/wire/json/weight.ts";
 import { isDraftMember } from "../call/boon/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -214,23 +216,32 @@ function* readJson(
   const top = yield* scanTopLevel(cut.bytes, (name) => isLookedAt(transforms, document.text(name)));
   if (top === null) return null;
   const names = top.members.map(({ name }) => document.text(name));
+  const stated = new Set<string>();
   let steering: FieldFault | null = null;
   let restBytes = cut.bytes.byteLength;
   for (const [at, { value }] of top.members.entries()) {
     const name = names[at] ?? "";
     if (DROPPED_LISTS.includes(name)) restBytes -= value.end - value.start;
+    if (steering !== null) continue;
+    if (isStated(name)) {
+      yield STEERING_UNITS;
+      if (stated.has(name)) steering = repeatedFault(name);
+      stated.add(name);
+    }
     if (steering !== null || !mayConcernSteering(name)) continue;
     yield STEERING_UNITS;
     const held = cut.bytes.subarray(value.start, value.end);
     const text = (inner: string): string => document.text(inner);
     const { passthroughFields } = config;
     steering = steeringFault(name, passthroughFields) ?? (yield* steeringWithin(name, held, text, passthroughFields));
+    if (isHolder(name) && (yield* hasRepeatedName(new TextDecoder().decode(held), document.root[name])))
+      steering ??= repeatedFault(`${name}.*`);
   }
   return { document, names, steering, restBytes, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {
-  const isJudged = isJudgedName(name) || mayConcernSteering(name);
+  const isJudged = isJudgedName(name) || isStated(name) || mayConcernSteering(name);
   return isJudged || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
