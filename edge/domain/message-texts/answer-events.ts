@@ -4,7 +4,7 @@
  * takes any other event without a `type` for a piece of the text before it.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { objectOf, textOf } from "../dialect/values.ts";
+import { elementsOf, objectOf, textOf } from "../dialect/values.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { type AnswerParts, type AnswerText, answerParts, isDelta, isPlace } from "./answer-texts.ts";
@@ -54,8 +54,8 @@ export function isSkippedEvent(fields: readonly string[], value: unknown): boole
 /** Whether the fields of an event, without comments, repeat the type of its data. */
 export function areOfType(fields: readonly string[], value: unknown): boolean {
   const type = typeOf(value);
-  const own = fields.filter((line) => EVENT_FIELD.test(line) && !line.startsWith(":"));
-  return own.every((line) => type !== "" && line.replace(EVENT_NAME, "") === type);
+  const isOwn = (line: string): boolean => type !== "" && line.replace(EVENT_NAME, "") === type;
+  return fields.every((line) => !EVENT_FIELD.test(line) || line.startsWith(":") || isOwn(line));
 }
 
 /** Reads the bytes of one event, with or without its blank line. */
@@ -64,8 +64,10 @@ export function* readEvent(bytes: Uint8Array): Steps<AnswerEvent> {
   for (const [line] of new TextDecoder().decode(bytes).matchAll(/[^\r\n]+/g)) {
     yield LINE_UNITS;
     if (isData(line)) data.push(line.slice(line[5] === " " ? 6 : 5));
-    else fields.push(line);
-    if (!isData(line) && !EVENT_FIELD.test(line)) strays.push(line);
+    else {
+      fields.push(line);
+      if (!EVENT_FIELD.test(line)) strays.push(line);
+    }
   }
   const stray = strays.join("\n");
   if (data.length === 0) return { fields, data: null, value: undefined, stray };
@@ -124,8 +126,9 @@ export function* eventParts(value: unknown, order = new TextOrder(), startsText 
   const type = typeof event["type"] === "string" ? event["type"] : null;
   const ids = idsOf(type, event);
   const isComplete = type !== null && (!isDelta(type) || WHOLE_DELTAS.has(objectOf(event["delta"])["type"]));
-  const isJoined = parts.hasListAsText && (type !== null || event["choices"] !== undefined);
-  let isWhole = parts.isWhole && !isJoined && areNumbers(type, event) && areApart(event["choices"]);
+  const { choices } = event;
+  const isOdd = parts.isOdd && (type !== null || choices !== undefined);
+  let isWhole = parts.isWhole && !isOdd && areNumbers(type, event);
   const named = type?.slice(0, ID_MAX).replace(EARLIER_NAME, "response.output_") ?? null;
   const { item_id } = event;
   const item = isKnown(type) ? null : typeof item_id === "string" ? item_id.slice(0, ID_MAX) : numberOf(item_id);
@@ -146,9 +149,9 @@ export function* eventParts(value: unknown, order = new TextOrder(), startsText 
     }
   }
   const isInOrder = type === null || order.takes(type, ids, event, wholes, startsText);
-  isWhole = order.takesChoices(parts.texts) && isInOrder && isWhole;
-  const finished = finishedChoices(event["choices"]);
-  const endsItem = type !== null && !isDelta(type) ? endsByType(type, ids) : null;
+  isWhole = order.takesChoices(choices, parts.texts) && isInOrder && isWhole;
+  const finished = finishedChoices(choices);
+  const endsItem = isDelta(type) ? null : endsByType(type ?? "", ids);
   const ends = (owner: TextOwner): boolean =>
     owner.choice === null ? endsItem?.(owner) === true : finished.has(owner.choice);
   return {
@@ -206,25 +209,17 @@ function areNumbers(type: string | null, event: JsonObject): boolean {
   return !isKnown(type) || NUMBERS.every((name) => isPlace(event[name] ?? 0));
 }
 
-/** False: two choices of an event have the same number, and some clients read only the first. */
-function areApart(choices: unknown): boolean {
-  if (!Array.isArray(choices)) return true;
-  const numbers = choices.map((choice, at) => objectOf(choice)["index"] ?? at);
-  return new Set(numbers).size === numbers.length;
-}
-
 function numberOf(id: unknown): number | null {
   return isPlace(id) ? id : null;
 }
 
 function finishedChoices(choices: unknown): ReadonlySet<number> {
-  if (!Array.isArray(choices)) return new Set();
-  const entries = choices.slice(0, CHOICES_MAX).map((choice, at) => ({ choice: objectOf(choice), at }));
-  return new Set(
-    entries
-      .filter(({ choice }) => typeof choice["finish_reason"] === "string" && choice["finish_reason"] !== "")
-      .map(({ choice, at }) => (isPlace(choice["index"]) ? choice["index"] : at)),
-  );
+  const finished = new Set<number>();
+  for (const [at, choice] of elementsOf(choices).slice(0, CHOICES_MAX).entries()) {
+    const { finish_reason, index } = objectOf(choice);
+    if (textOf(finish_reason) !== "") finished.add(numberOf(index) ?? at);
+  }
+  return finished;
 }
 
 function typeOf(value: unknown): string {

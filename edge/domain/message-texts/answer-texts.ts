@@ -6,6 +6,7 @@
  */
 
 import type { Steps } from "../../../shared/steps.ts";
+import { objectOf } from "../dialect/values.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import { isAboutAnswer, isNoText } from "./unread-answer-members.ts";
 
@@ -32,10 +33,13 @@ export interface AnswerText {
 export interface AnswerParts {
   readonly texts: readonly AnswerText[];
   readonly withLogprobs: readonly Record<string, unknown>[];
-  /** False: there are more texts than are looked at, or clients disagree about which text one continues. */
+  /** False: there are more texts than are looked at. */
   readonly isWhole: boolean;
-  /** A list of strings stands where a text is expected: in a stream, some clients join them to the text. */
-  readonly hasListAsText: boolean;
+  /**
+   * Something else than a text, or parts of one, stands where a text is expected, or elements of a list have no numbers of their own.
+   * Of a stream, clients then read different texts.
+   */
+  readonly isOdd: boolean;
 }
 
 /** Lists of the pieces of a text: tokens, and the words of a transcription. */
@@ -98,22 +102,25 @@ interface Open {
 export function* answerParts(document: unknown): Steps<AnswerParts> {
   const texts: AnswerText[] = [];
   const withLogprobs: Record<string, unknown>[] = [];
-  if (!isObject(document)) return { texts, withLogprobs, isWhole: true, hasListAsText: false };
+  if (!isObject(document)) return { texts, withLogprobs, isWhole: true, isOdd: false };
   const open: Open[] = [{ value: document, place: [], step: null, depth: 0, isTextList: false }];
   const isPiece = isDelta((document as { readonly type?: unknown }).type);
   let units = 0;
-  let isWhole = true;
-  let hasListAsText = false;
+  let isOdd = false;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, place, step, depth, isTextList } = next;
     const holder = value as Record<string | number, unknown>;
     const inside: Open[] = [];
+    if (Array.isArray(value) && INDEXED.has(step)) isOdd ||= !areInOrder(value);
     for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
       let inner = holder[name];
-      hasListAsText ||= isTextList && !isObject(inner);
-      // clients join numbers to texts
-      if (typeof inner === "number" && isText(holder, name, step)) inner = String(inner);
-      if (texts.length >= TEXTS_MAX) return { texts, withLogprobs, isWhole: false, hasListAsText };
+      isOdd ||= (isTextList && !isObject(inner)) || (name === "delta" && Array.isArray(inner));
+      // some clients join numbers to texts
+      if (typeof inner === "number" && isText(holder, name, step)) {
+        isOdd = true;
+        inner = String(inner);
+      }
+      if (texts.length >= TEXTS_MAX) return { texts, withLogprobs, isWhole: false, isOdd };
       units += ENTRY_UNITS;
       if (units >= STEP_UNITS) {
         yield units;
@@ -134,15 +141,15 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
         texts.push({ holder, name, text: inner, json: isJson(holder, name), place: placeIn(place, name), alone });
       } else if (name === "arguments" || isOfCall(holder, name, step)) {
         // numbers and names in it are texts, too
-        hasListAsText ||= Array.isArray(inner) && (name === "arguments" || step === "custom");
+        isOdd ||= Array.isArray(inner) && (name === "arguments" || step === "custom");
         const text = decoder.decode(yield* writtenInSteps(inner));
         if (!NO_TEXT.has(text))
           texts.push({ holder, name, text, json: true, ofValue: true, place: placeIn(place, name) });
       } else if (isObject(inner)) {
         const ofInner = stepOf(name, inner);
-        const { index } = inner as { readonly index?: unknown };
-        if (typeof name === "number" && INDEXED.has(step)) isWhole &&= isPlace(index ?? 0);
-        const isList = Array.isArray(inner) && (isTextList || (typeof name === "string" && isText(holder, name, step)));
+        const isOfText = typeof name === "string" && isText(holder, name, step);
+        const isList = Array.isArray(inner) && (isTextList || isOfText);
+        isOdd ||= isOfText && !isList && place[0] === "choices";
         inside.push({
           value: inner,
           place: placeIn(place, ofInner),
@@ -155,7 +162,18 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
     for (let one = inside.pop(); one !== undefined; one = inside.pop()) open.push(one);
   }
   yield units;
-  return { texts, withLogprobs, isWhole, hasListAsText };
+  return { texts, withLogprobs, isWhole: true, isOdd };
+}
+
+/** Whether the elements of a list are objects in the order of their numbers: clients find them by their number, or by their place. */
+function areInOrder(list: readonly unknown[]): boolean {
+  let last = -1;
+  return list.every((one, at) => {
+    const index = objectOf(one)["index"] ?? at;
+    const isNext = objectOf(one) === one && isPlace(index) && index > last;
+    last = Number(index);
+    return isNext;
+  });
 }
 
 /** True for the number of an element of a list. Some clients read other values as one. */

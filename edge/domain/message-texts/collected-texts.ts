@@ -49,9 +49,10 @@ export class CollectedTexts implements ResponseTransform {
   readonly #texts: Collected[] = [];
   /** Texts that continue, by their key. */
   readonly #goingOn = new Map<string, Collected>();
-  /** The numbers of the last part that began, by the key of the whole. */
-  readonly #last = new Map<string, Ids>();
+  /** The last part that came, and its numbers, by the key of the whole. */
+  readonly #last = new Map<string, { readonly ids: Ids; readonly key: string | null }>();
   readonly #room: (characters: number) => boolean;
+  readonly #answers: number | undefined;
   /** Which clients' reading of the answer is gathered. */
   #reader = "";
   /** The order of the events, by reading. */
@@ -68,9 +69,13 @@ export class CollectedTexts implements ResponseTransform {
   #whole = true;
   #plain = true;
 
-  /** `room` is asked before texts or their keys are kept; once it refuses, nothing more is kept. */
-  constructor(room: (characters: number) => boolean = () => true) {
+  /**
+   * @param room is asked before texts or their keys are kept; once it refuses, nothing more is kept
+   * @param answers how many the client has asked for
+   */
+  constructor(room: (characters: number) => boolean = () => true, answers?: number) {
     this.#room = room;
+    this.#answers = answers;
   }
 
   /** Whether everything that came was kept. */
@@ -184,7 +189,7 @@ export class CollectedTexts implements ResponseTransform {
   }
 
   *#addParts(event: unknown, startsText: boolean): Steps<void> {
-    this.#orders[this.#reader] ??= new TextOrder();
+    this.#orders[this.#reader] ??= new TextOrder(this.#answers);
     const { fragments, wholes, ids, type, isWhole } = yield* eventParts(event, this.#orders[this.#reader], startsText);
     const hasText = fragments.length > 0 || wholes.some(({ alone }) => alone !== true);
     // text before the start, or behind the end, is not what clients read as the same text
@@ -210,7 +215,7 @@ export class CollectedTexts implements ResponseTransform {
       if (part !== null) this.#show(part, text, place[0] === "item" ? itemParts++ : null);
       else if (whole === null) this.#addAlone(text, json);
       else {
-        if (!json) this.#begins(`${from} ${whole}`, ids);
+        if (!json) this.#follows(`${from} ${whole}`, ids);
         this.#addAlone(text, json, `${from} ${whole}`);
       }
     }
@@ -219,11 +224,13 @@ export class CollectedTexts implements ResponseTransform {
   #addPiece(fragment: Fragment): Collected | undefined {
     const { text, json, place, owner } = fragment;
     // a content may come in parts, and then as one text
-    const part = wholeOf(place) ?? wholeOf([...place, 0, "text"]);
+    const part = (wholeOf(place) ?? wholeOf([...place, 0, "text"]))?.replace("refusal", "content");
     const whole = `${this.#reader} ${owner.choice} ${owner.type} ${part}`;
     const key = `${this.#reader} ${keyOf(fragment)}`;
     const isNew = !this.#goingOn.has(key);
-    const added = this.#add(key, text, json, whole, owner.ids);
+    // without a type or a choice, numbers are those of answers
+    if (!json && (owner.type ?? owner.choice) !== null) this.#follows(whole, owner.ids, key, !isNew);
+    const added = this.#add(key, text, json, whole);
     if (owner.type !== PIECES.type || added === undefined || !isNew) return added;
     const item = `${this.#reader} ${owner.ids[0]}`;
     const parts = this.#parts.get(item);
@@ -245,11 +252,14 @@ export class CollectedTexts implements ResponseTransform {
     known.shown = text;
   }
 
-  /** Clients join the parts of a text by their numbers: parts that begin in another order are other texts to them. */
-  #begins(whole: string, ids: Ids): void {
+  /**
+   * Some clients join the parts of a text by their numbers, and others as they come: parts that come in another order, or grow in
+   * turns, are different texts to them.
+   */
+  #follows(whole: string, ids: Ids, key: string | null = null, isKnown = false): void {
     const last = this.#last.get(whole);
-    if (last !== undefined && isBefore(ids, last)) this.#plain = false;
-    this.#last.set(whole, ids);
+    if (last !== undefined && (isBefore(ids, last.ids) || (isKnown && last.key !== key))) this.#plain = false;
+    this.#last.set(whole, { ids, key });
   }
 
   *#addData(data: string, value: unknown): Steps<void> {
@@ -286,7 +296,7 @@ export class CollectedTexts implements ResponseTransform {
     if (this.#hasRoom(text.length + (whole?.length ?? 0))) this.#texts.push({ json, whole, text, more: null });
   }
 
-  #add(key: string, text: string, json: boolean, whole: string, ids: Ids): Collected | undefined {
+  #add(key: string, text: string, json: boolean, whole: string): Collected | undefined {
     const known = this.#goingOn.get(key);
     if (known === undefined && this.#goingOn.size >= GOING_ON_MAX) this.#plain = false;
     else if (this.#hasRoom(text.length + (known === undefined ? key.length + whole.length : 0))) {
@@ -294,7 +304,6 @@ export class CollectedTexts implements ResponseTransform {
         known.more?.push(text);
         return known;
       }
-      if (!json) this.#begins(whole, ids);
       const first = { json, whole, text, more: [] };
       this.#goingOn.set(key, first);
       this.#texts.push(first);

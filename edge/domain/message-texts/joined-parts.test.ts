@@ -15,17 +15,17 @@ const encoder = new TextEncoder();
 const sent = (event: { readonly type?: string }): Uint8Array =>
   encoder.encode(`${event.type === undefined ? "" : `event: ${event.type}\n`}data: ${JSON.stringify(event)}\n\n`);
 
-/** How `block` reads a stream. */
-function blocked(events: readonly object[]): "refused" | "unread" | "passed" {
-  const texts = new CollectedTexts();
+/** How `block` reads a stream; `answers`: so many were asked for. */
+function blocked(events: readonly object[], answers?: number): "refused" | "unread" | "passed" {
+  const texts = new CollectedTexts(undefined, answers);
   for (const event of events) atOnce(texts.event(sent(event)));
   const found = atOnce(texts.texts()).some((parts) => parts.join("").includes("zanzibarx"));
   return found ? "refused" : texts.plain ? "passed" : "unread";
 }
 
 /** Whether `redact` reads a stream to its end. */
-function isRedactable(events: readonly object[]): boolean {
-  const stream = new RedactingEvents(scan, new RedactionTally());
+function isRedactable(events: readonly object[], answers?: number): boolean {
+  const stream = new RedactingEvents(scan, new RedactionTally(), undefined, false, answers);
   try {
     for (const event of events) atOnce(stream.event(sent(event)));
     return true;
@@ -41,6 +41,71 @@ const message = (text: string, output_index: number, type = "output_item.added")
   of(type, { output_index, item: { type: "message", content: [{ type: "output_text", text }] } });
 const part = (text: string, content_index: number) =>
   of("content_part.done", { content_index, part: { type: "output_text", text } });
+
+describe("a chunk of chat", () => {
+  const call = (index: number, args: string) => ({ index, function: { arguments: args } });
+  const choice = (content: string, index?: number) => ({ index, delta: { content } });
+
+  it.each<readonly [string, readonly object[]]>([
+    ["a number as its text, which some clients leave out", [chunk({ content: "a" }), chunk({ content: 12 })]],
+    ["an object as its text", [chunk({ content: "a" }), chunk({ content: { text: "a" } })]],
+    ["a list as its delta", [{ choices: [{ index: 0, delta: [{ content: "a" }] }] }]],
+    ["choices that are no list", [{ choices: { 0: choice("a", 0) } }]],
+    ["a choice that is none", [{ choices: [null, choice("a")] }]],
+    ["choices in another order", [{ choices: [choice("a", 1), choice("b", 0)] }]],
+    ["calls of one number", [chunk({ tool_calls: [call(0, "a"), call(0, "b")] })]],
+    ["calls in another order", [chunk({ tool_calls: [call(1, "a"), call(0, "b")] })]],
+    ["a number after choices without one", [{ choices: [choice("a")] }, { choices: [choice("b", 0)] }]],
+    ["no number after choices with one", [{ choices: [choice("a", 0)] }, { choices: [choice("b")] }]],
+  ])("cannot be read with %s", (_, events) => {
+    expect({ block: blocked(events), redact: isRedactable(events) }).toEqual({ block: "unread", redact: false });
+  });
+
+  it.each([
+    ["unread", 1],
+    ["passed", 2],
+  ])("of a second choice is %s if %d were asked for", (block, answers) => {
+    const events = [{ choices: [choice("zanzi", 1)] }, { choices: [choice("barx", 0)] }];
+    expect({ block: blocked(events, answers), redact: isRedactable(events, answers) }).toEqual({
+      block,
+      redact: block === "passed",
+    });
+  });
+
+  it.each<readonly [string, readonly object[]]>([
+    ["no choices before and after its text", [{ choices: [] }, chunk({ content: "a" }), { choices: [], usage: {} }]],
+    ["no delta at its end", [chunk({ content: "a" }), { choices: [{ index: 0, delta: null, finish_reason: "stop" }] }]],
+    ["choices in turns", [0, 1, 0, 1].map((index) => ({ choices: [choice("a", index)] }))],
+    ["choices without numbers", [{ choices: [choice("a")] }, { choices: [choice("b")] }]],
+    ["thoughts by two names", ["a", "b"].map((reasoning) => chunk({ reasoning, reasoning_content: reasoning }))],
+    [
+      "thoughts in details",
+      ["a", "b"].map((text) => chunk({ reasoning: text, reasoning_details: [{ index: 0, text }] })),
+    ],
+    [
+      "thoughts in a list, and text",
+      [chunk({ content: [{ type: "thinking", thinking: [{ type: "text", text: "a" }] }] }), chunk({ content: "b" })],
+    ],
+    ["calls in turns", [0, 1, 0].map((index) => chunk({ content: null, tool_calls: [call(index, "{}")] }))],
+    ["a call without a number", [chunk({ tool_calls: [{ id: "c", function: { arguments: "{}" } }] })]],
+    ["arguments that are an object", [chunk({ tool_calls: [{ index: 0, function: { arguments: { q: "a" } } }] })]],
+    ["sound", [chunk({ audio: { id: "a", transcript: "a" } }), chunk({ audio: { data: "AAAA", expires_at: 1 } })]],
+    ["citations", [chunk({ content: "a", annotations: [{ url_citation: { title: "b", start_index: 0 } }] })]],
+    ["texts of completions", [{ choices: [{ index: 0, text: "a", logprobs: null }] }]],
+  ])("is read with %s, as servers send it", (_, events) => {
+    expect({ block: blocked(events, 2), redact: isRedactable(events, 2) }).toEqual({ block: "passed", redact: true });
+  });
+
+  it("has one text in content and refusal, which some clients join", () => {
+    expect(blocked([chunk({ content: "zanzi" }), chunk({ refusal: "barx" })])).toBe("refused");
+  });
+
+  it("is unread under block if parts of its content grow in turns", () => {
+    const parts = (...texts: string[]) => chunk({ content: texts.map((text) => ({ type: "text", text })) });
+    expect(blocked([parts("a", "zanzi"), parts("barx")])).toBe("unread");
+    expect(blocked([parts("zanzi"), parts("barx")])).toBe("refused");
+  });
+});
 
 describe("a list in place of a text", () => {
   const list = ["barx"];
@@ -115,8 +180,9 @@ describe("texts that clients join by their numbers", () => {
     expect(blocked([text("zanzi", 0, 1), ofOutput("zanzi", 0), text("q", 1, 2), ofOutput("q", 1)])).toBe("passed");
   });
 
-  it("may grow in turns once they have begun in order", () => {
-    expect(blocked([text("a", 0), text("b", 1), text("c", 0), text("d", 1)])).toBe("passed");
+  it("cannot be read if they grow in turns, because some clients join them as they come", () => {
+    expect(blocked([text("zanzi", 0), text("a", 1), text("barx", 0)])).toBe("refused");
+    expect(blocked([text("a", 0), text("zanzi", 1), text("barx", 0)])).toBe("unread");
   });
 });
 

@@ -61,7 +61,7 @@ export class RedactingEvents implements ResponseTransform {
   readonly #tally: RedactionTally;
   readonly #room: (bytes: number) => boolean;
   readonly #failOpen: boolean;
-  readonly #order = new TextOrder();
+  readonly #order: TextOrder;
   readonly #open = new Map<string, OpenText>();
   /** By key, the rests with which texts ended. */
   readonly #ended = new Map<string, string>();
@@ -74,12 +74,20 @@ export class RedactingEvents implements ResponseTransform {
    * @param tally counts what is replaced
    * @param room takes this many bytes more for texts under way; false: they do not fit
    * @param failOpen an event that only others can read passes, as one text
+   * @param answers how many the client has asked for
    */
-  constructor(scan: TextScan, tally: RedactionTally, room: (bytes: number) => boolean = () => true, failOpen = false) {
+  constructor(
+    scan: TextScan,
+    tally: RedactionTally,
+    room: (bytes: number) => boolean = () => true,
+    failOpen = false,
+    answers?: number,
+  ) {
     this.#scan = scan;
     this.#tally = tally;
     this.#room = room;
     this.#failOpen = failOpen;
+    this.#order = new TextOrder(answers);
   }
 
   concerns(): boolean {

@@ -5,6 +5,7 @@
  *
  * @module-tag check
  */
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
 import fc from "fast-check";
 import OpenAI from "openai";
@@ -49,9 +50,9 @@ const bannedIn = (seen: readonly string[]): readonly string[] =>
 const isBanned = (...parts: readonly string[]): boolean =>
   scan.redactTexts(parts.map((text) => ({ text, user: false }))).texts.some((text, at) => text !== parts[at]);
 
-/** True if `block` refuses the answer, or cannot read it. */
-function isBlocked(bytes: Uint8Array): boolean {
-  const texts = new CollectedTexts();
+/** True if `block` refuses the answer, or cannot read it; `answers`: so many were asked for. */
+function isBlocked(bytes: Uint8Array, answers?: number): boolean {
+  const texts = new CollectedTexts(undefined, answers);
   const filter = new SseFilter([texts], true);
   filter.push(bytes);
   filter.finish();
@@ -59,8 +60,8 @@ function isBlocked(bytes: Uint8Array): boolean {
 }
 
 /** What `redact` sends until it breaks off. */
-function redacted(bytes: Uint8Array): Uint8Array {
-  const events = new RedactingEvents(scan, new RedactionTally());
+function redacted(bytes: Uint8Array, answers?: number): Uint8Array {
+  const events = new RedactingEvents(scan, new RedactionTally(), undefined, false, answers);
   const sent: Uint8Array[] = [];
   try {
     for (const event of decoder.decode(bytes).split(/(?<=\n\n)/))
@@ -162,6 +163,18 @@ const readChat: Reader = async (bytes) => {
   return chunks === dataOf(bytes).length ? seen : [];
 };
 
+/** Reads one answer, whatever the number of its choice. */
+const readAnyChoice: Reader = async (bytes) => {
+  const provider = createOpenAICompatible({ name: "x", baseURL: "http://x", fetch: answering(bytes) });
+  const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "a" }] }];
+  const texts: Record<string, string> = {};
+  const { stream } = await provider("m").doStream({ prompt });
+  for await (const part of stream as unknown as AsyncIterable<{ type: string; id?: string; delta?: string }>)
+    if (part.delta !== undefined)
+      texts[`${part.type} ${part.id}`] = `${texts[`${part.type} ${part.id}`] ?? ""}${part.delta}`;
+  return Object.values(texts);
+};
+
 /** A loop over chunks, as many clients have it: the texts of each choice, by its index. */
 const readChunks: Reader = async (bytes) => {
   const texts: Record<string, string> = {};
@@ -172,22 +185,23 @@ const readChunks: Reader = async (bytes) => {
 };
 
 describe("what a client puts together from a stream", () => {
-  it.each<readonly [string, fc.Arbitrary<readonly Event[]>, Reader]>([
+  it.each<readonly [string, fc.Arbitrary<readonly Event[]>, Reader, answers?: number]>([
     ["Anthropic's client", messageEvents, readMessages],
     ["Anthropic's beta client", messageEvents, readBeta],
     ["OpenAI's client of responses", responseEvents, readResponses],
     ["a client of responses that counts", responseEvents, readByPosition],
     ["OpenAI's client of chat", chatChunks, readChat],
+    ["the AI SDK's client of chat", chatChunks, readAnyChoice, 1],
     ["a loop over chunks of chat", chatChunks, readChunks],
-  ])("has nothing banned that no policy sees: %s", async (_, streams, read) => {
+  ])("has nothing banned that no policy sees: %s", async (_, streams, read, answers) => {
     let banned = 0;
     await fc.assert(
       fc.asyncProperty(streams, async (events) => {
         const bytes = bytesOf(events);
         const seen = bannedIn(await read(bytes));
         if (seen.length > 0) banned += 1;
-        const shown = bannedIn(await read(redacted(bytes)));
-        expect({ passed: isBlocked(bytes) ? [] : seen, shown }).toEqual({ passed: [], shown: [] });
+        const shown = bannedIn(await read(redacted(bytes, answers)));
+        expect({ passed: isBlocked(bytes, answers) ? [] : seen, shown }).toEqual({ passed: [], shown: [] });
       }),
       RUNS,
     );

@@ -26,6 +26,14 @@ export class TextOrder {
   readonly #started = new Map<string, number>();
   /** A choice of a chunk has come with a message. */
   #hasMessage = false;
+  /** Whether choices come with their numbers. */
+  #isNumbered: boolean | null = null;
+  readonly #answers: number;
+
+  /** `answers`: how many choices there can be. */
+  constructor(answers = Number.POSITIVE_INFINITY) {
+    this.#answers = answers;
+  }
 
   /**
    * Takes an event with these numbers and complete texts. False: it shows an answer whose pieces are still to come.
@@ -52,15 +60,25 @@ export class TextOrder {
     return true;
   }
 
-  /** Takes the texts of an event with choices. False: a piece continues a message that was shown whole. */
-  takesChoices(texts: readonly AnswerText[]): boolean {
+  /**
+   * Takes the choices of an event. False: a piece continues a message that was shown whole, or clients that know a choice by its
+   * number, its place, or not at all, join different pieces.
+   */
+  takesChoices(choices: unknown, texts: readonly AnswerText[]): boolean {
     let continues = false;
     for (const { place, alone } of texts) {
       if (place[0] !== "choices" || alone === true) continue;
       if (place[2] === "message") this.#hasMessage = true;
       else continues = true;
     }
-    return !(continues && this.#hasMessage);
+    if (!continues) return true;
+    let isApart = Array.isArray(choices) && !this.#hasMessage;
+    for (const [at, choice] of elementsOf(choices).entries()) {
+      const { index = null } = objectOf(choice);
+      this.#isNumbered ??= index !== null;
+      isApart &&= this.#isNumbered === (index !== null) && Number(index ?? at) < this.#answers;
+    }
+    return isApart;
   }
 
   /** False: what a piece with these numbers continues was shown whole. */

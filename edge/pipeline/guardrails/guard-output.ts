@@ -143,7 +143,7 @@ async function scanAnswer(
   const held = call.memory.answerMemory.open();
   try {
     const room = (characters: number): boolean => held.grow(characters * CHARACTER_BYTES);
-    const collected = await inTurns(call, collectedTexts(bytes, events, room));
+    const collected = await inTurns(call, collectedTexts(bytes, events, room, request.estimate.answers));
     const isRead = readable && collected.plain && collected.whole;
     return await scanTexts({ call, request, guards }, await inTurns(call, collected.texts()), span, isRead);
   } finally {
@@ -194,8 +194,9 @@ function* collectedTexts(
   bytes: Uint8Array,
   events: boolean,
   room: (characters: number) => boolean,
+  answers: number,
 ): Steps<CollectedTexts> {
-  const texts = new CollectedTexts(room);
+  const texts = new CollectedTexts(room, answers);
   const text = events ? null : textOf(bytes);
   const hasEvents = text === null || EVENT_LINE.test(text);
   if (text !== null) yield* texts.document(text, hasEvents);
@@ -251,7 +252,8 @@ function redactedStream(
   const tally = new RedactionTally();
   const held = call.memory.answerMemory.open();
   const writing = new WrittenMemory(call.memory.answerMemory, noMemory);
-  const redacting = new RedactingEvents(guards.scan, tally, (bytes) => held.grow(bytes), guards.failOpen);
+  const room = (bytes: number): boolean => held.grow(bytes);
+  const redacting = new RedactingEvents(guards.scan, tally, room, guards.failOpen, request.estimate.answers);
   const filter = new SseFilter([redacting], true);
   const reader = body.getReader();
   const { clock } = call.ports;

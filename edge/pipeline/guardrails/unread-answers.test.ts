@@ -16,10 +16,15 @@ const eventOf = (content: string) =>
 const wholeOf = (content: string) => `{"choices":[{"message":{"content":"${content}"},"logprob":-Infinity}]}`;
 const HIDDEN = String.raw`hello\nbl\u0075e falcon`;
 
-async function answered(policy: object, body: string, type: string): Promise<{ status: number; text: string }> {
+async function answered(
+  policy: object,
+  body: string,
+  type: string,
+  more: Record<string, unknown> = {},
+): Promise<{ status: number; text: string }> {
   const world = worldOf({ output_scanners: ["ban_keywords"], ban_keywords: ["blue falcon"], ...policy });
   world.upstream = async () => new Response(body, { headers: { "content-type": type } });
-  return await answerOf(world, { body: chatBody("hi") });
+  return await answerOf(world, { body: chatBody("hi", more) });
 }
 const gotOf = async (...given: Parameters<typeof answered>) => (await answered(...given)).text;
 const statusOf = async (...given: Parameters<typeof answered>) => (await answered(...given)).status;
@@ -61,6 +66,13 @@ describe("an answer that only others can read, however short", () => {
       isLeft: closed.includes("caf"),
       isBroken: closed.includes("upstream_stream_error"),
     }).toEqual({ isAsItCame: true, isLeft: false, isBroken: true });
+  });
+
+  it.each(["block", "redact"])("has more choices than its client has asked for: %s", async (action) => {
+    const policy = { action, fail_open: false };
+    const second = `data: {"choices":[{"index":1,"delta":{"content":"hello you"}}]}\n\n`;
+    const isPassed = async (n: number) => (await gotOf(policy, second, EVENTS, { n })).includes("hello");
+    expect({ one: await isPassed(1), two: await isPassed(2) }).toEqual({ one: false, two: true });
   });
 
   it("is not a transcript that begins with brackets", async () => {
