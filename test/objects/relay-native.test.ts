@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { Interruption } from "../../edge/pipeline/call/interruption.ts";
+import { Turns } from "../../edge/pipeline/call/memory/turns.ts";
 import { SharedTimer } from "../../edge/pipeline/call/shared-timer.ts";
 import { AttemptCancellation } from "../../edge/pipeline/forward/attempt-cancellation.ts";
 import { ByteTurns } from "../../edge/pipeline/relay/byte-turns.ts";
@@ -71,9 +72,14 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS,
     clock,
     timer: new SharedTimer(Date.now),
     turns: new ByteTurns({
-      sleep: async () => {
-        turns += 1;
+      memory: { turns: new Turns() },
+      ports: {
+        clock,
+        sleep: async () => {
+          turns += 1;
+        },
       },
+      request: {},
     }),
     path: "/v1/chat/completions",
     requestId: "request",

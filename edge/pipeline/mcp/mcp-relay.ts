@@ -79,7 +79,7 @@ class Leaving {
 
 /** Moves bytes until the server's end; never rejects. Nothing is read before the client has taken the earlier bytes. */
 async function pump(
-  { interruption, ports }: Call,
+  call: Call,
   body: ReadableStream<Uint8Array>,
   writable: WritableStream<Uint8Array>,
   stop: AbortController,
@@ -89,8 +89,9 @@ async function pump(
   const reader = anyReader(body);
   const writer = writable.getWriter();
   writer.closed.catch(() => undefined);
+  const { interruption } = call;
   const callOff = interruption.listen(() => stop.abort());
-  const turns = new ByteTurns(ports);
+  const turns = new ByteTurns(call);
   try {
     for (let bytes = await reader.next(); bytes !== null; bytes = await reader.next()) {
       ids?.push(bytes);
@@ -105,6 +106,7 @@ async function pump(
     else await writer.abort(error).catch(() => undefined);
   } finally {
     callOff();
+    turns.end();
     client.end();
   }
 }

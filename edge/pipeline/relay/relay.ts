@@ -209,6 +209,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     return ids?.remember();
   };
   const transforms = events ? responseTransformsOf(forwarded.applied) : [];
+  const turns = new ByteTurns(call);
+  atEnd.push(() => turns.end());
   const job: RelayJob = {
     path: call.path,
     requestId: call.requestId,
@@ -217,7 +219,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     cancellation,
     clock: call.ports.clock,
     timer: call.timer,
-    turns: new ByteTurns(call.ports),
+    turns,
     stalledReaderMs: call.config.stalledReaderMs,
     keepAliveMs: request.model.stream_keepalive_secs * 1000,
     events,
