@@ -18,12 +18,38 @@ export interface StatedOutput {
   readonly answers: number;
 }
 
-/** As model servers call it: llama.cpp, SGLang and TGI, Ollama, older vLLM and Anthropic. */
-const LIMITS = namesOf([...TOKEN_LIMITS, "n_predict", "max_new_tokens", "num_predict", "max_tokens_to_sample"]);
+/** As model servers call it: llama.cpp, SGLang and TGI, Ollama, older vLLM and Anthropic, Transformers, Llama's own, test harnesses. */
+const LIMITS = namesOf([
+  ...TOKEN_LIMITS,
+  "n_predict",
+  "max_new_tokens",
+  "num_predict",
+  "max_tokens_to_sample",
+  "max_length",
+  "max_gen_len",
+  "max_gen_toks",
+]);
 /** How many answers a prompt gets, or are made to choose one of them. */
-const COUNTS = namesOf(["n", "best_of", "n_cmpl", "num_return_sequences", "candidate_count"]);
+const COUNTS = namesOf([
+  "n",
+  "best_of",
+  "n_cmpl",
+  "num_return_sequences",
+  "candidate_count",
+  "num_completions",
+  "num_generations",
+]);
 /** A list of these is a batch: one of texts, or of lists of token ids. */
-const PROMPTS = namesOf(["prompt", "text", "inputs", "input_ids", "input_embeds", "prompt_embeds", "messages"]);
+const PROMPTS = namesOf([
+  "prompt",
+  "prompts",
+  "text",
+  "inputs",
+  "input_ids",
+  "input_embeds",
+  "prompt_embeds",
+  "messages",
+]);
 
 /** No longer name, and no longer number in a text, means anything. */
 const NAME_MAX = 64;

@@ -40,7 +40,7 @@ export const STEERING_NAMES: readonly string[] = Object.values(STEERING).flatMap
  * their form. A template's arguments may have any name, so they are not among them.
  */
 const HOLDER =
-  /^(?:nvext|agenthints|parameters|options|(?:extra|additional|model|generation|sampling|request|engine|vllm|sglang)(?:body|x?args|kwargs|params|parameters|options|config|fields))$/;
+  /^(?:nvext|agenthints|params|parameters|options|(?:extra|additional|model|generation|inference|sampling|request|engine|vllm|sglang)(?:body|x?args|kwargs|params|parameters|options|config|fields))$/;
 /** This one replaces fields of the body. */
 const REPLACING = "extrabody";
 /** Members that it may not replace either: policies read the texts of the body's own members as one. */

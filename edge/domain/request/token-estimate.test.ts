@@ -82,6 +82,10 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
     [{ sampling_params: [{ max_new_tokens: 1 }, { max_new_tokens: 900 }] }, 900],
     [{ parameters: { max_new_tokens: 800 } }, 800],
     [{ options: { num_predict: 600 } }, 600],
+    [{ max_length: 700, max_tokens: 1 }, 700],
+    [{ max_gen_len: 700, max_gen_toks: 600 }, 700],
+    [{ inferenceConfig: { maxTokens: 700 }, max_tokens: 1 }, 700],
+    [{ params: { max_tokens: 700 } }, 700],
   ])("takes the limits of model servers: %j", (body, statedOutputTokens) => {
     expect(estimate({ text: "hi", ...body }, "any")).toMatchObject({ statedOutputTokens });
   });
