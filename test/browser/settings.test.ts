@@ -46,7 +46,7 @@ it("does not take back over what somebody else has saved since", async () => {
   await undo.click();
   await page
     .getByRole("region", { name: "Notifications" })
-    .getByText(/\(changed_meanwhile\)/)
+    .getByText(/has changed since it was read/)
     .waitFor();
   expect(await gateway.must<Assistant>("GET", "/settings/assistant")).toMatchObject({ bench_max_concurrency: 35 });
 });

@@ -83,7 +83,7 @@ describe("an undo", () => {
     const second = await save(page, field, mine);
     await must("PATCH", `/tenants/${id}`, theirs);
     await second.click();
-    await told(page, /\(changed_meanwhile\)/).waitFor();
+    await told(page, /has changed since it was read/).waitFor();
     expect(await now()).toEqual(stored);
   });
 
