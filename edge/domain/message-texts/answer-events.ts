@@ -145,7 +145,7 @@ export function* eventParts(value: unknown, order = new TextOrder(), startsText 
     else {
       const owner = choice === null ? ofEvent : { choice, type: null, item: null, ids: NO_IDS };
       fragments.push({ ...found, owner });
-      isWhole &&= choice !== null || order.continues(ids);
+      isWhole &&= choice !== null || order.continues(ids, item_id);
     }
   }
   const isInOrder = type === null || order.takes(type, ids, event, wholes, startsText);

@@ -6,7 +6,7 @@
  */
 
 import type { Steps } from "../../../shared/steps.ts";
-import { objectOf } from "../dialect/values.ts";
+import { objectOf, textOf } from "../dialect/values.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import { isAboutAnswer, isNoText } from "./unread-answer-members.ts";
 
@@ -17,6 +17,8 @@ export interface AnswerText {
   readonly text: string;
   /** JSON: the arguments of a tool call. */
   readonly json: boolean;
+  /** See {@link kindOf}. */
+  readonly kind: string;
   /** The JSON represents a value that is not a string. No later text continues it. */
   readonly ofValue?: boolean;
   /** No name marks it as a text that continues: it is complete, and no part of another text. */
@@ -94,6 +96,7 @@ interface Open {
   /** The last step of its place, however deep; null: it is the document. */
   readonly step: string | number | null;
   readonly depth: number;
+  readonly kind: string;
   /** It is a list where a text is expected. */
   readonly isTextList: boolean;
 }
@@ -103,12 +106,12 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
   const texts: AnswerText[] = [];
   const withLogprobs: Record<string, unknown>[] = [];
   if (!isObject(document)) return { texts, withLogprobs, isWhole: true, isOdd: false };
-  const open: Open[] = [{ value: document, place: [], step: null, depth: 0, isTextList: false }];
+  const open: Open[] = [{ value: document, place: [], step: null, depth: 0, kind: "", isTextList: false }];
   const isPiece = isDelta((document as { readonly type?: unknown }).type);
   let units = 0;
   let isOdd = false;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, place, step, depth, isTextList } = next;
+    const { value, place, step, depth, kind, isTextList } = next;
     const holder = value as Record<string | number, unknown>;
     const inside: Open[] = [];
     if (Array.isArray(value) && INDEXED.has(step)) isOdd ||= !areInOrder(value);
@@ -138,13 +141,13 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
         const leaf = String(typeof name === "number" ? step : name);
         if (inner === "" || (!isKnown && (isSound(holder, name) || (yield* isNoText(holder, leaf, inner))))) continue;
         const alone = !isKnown && !(isPiece && depth === 1 && step === "delta");
-        texts.push({ holder, name, text: inner, json: isJson(holder, name), place: placeIn(place, name), alone });
+        texts.push({ holder, name, text: inner, json: isJson(holder, name), kind, place: placeIn(place, name), alone });
       } else if (name === "arguments" || isOfCall(holder, name, step)) {
         // numbers and names in it are texts, too
         isOdd ||= Array.isArray(inner) && (name === "arguments" || step === "custom");
         const text = decoder.decode(yield* writtenInSteps(inner));
         if (!NO_TEXT.has(text))
-          texts.push({ holder, name, text, json: true, ofValue: true, place: placeIn(place, name) });
+          texts.push({ holder, name, text, json: true, kind, ofValue: true, place: placeIn(place, name) });
       } else if (isObject(inner)) {
         const ofInner = stepOf(name, inner);
         const isOfText = typeof name === "string" && isText(holder, name, step);
@@ -155,6 +158,7 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
           place: placeIn(place, ofInner),
           step: ofInner,
           depth: depth + 1,
+          kind: kindOf(kind, inner),
           isTextList: isList,
         });
       }
@@ -203,6 +207,16 @@ export function wholeOf(place: readonly (string | number)[]): string | null {
   const output = place[0] === "response" ? 1 : 0;
   const item = place[output] === "output" && place[output + 2] === "content" ? output + 1 : at;
   return JSON.stringify(place.filter((_, step) => step !== at && step !== item));
+}
+
+/**
+ * The types of the objects around a text, but those of an answer of the Responses API: clients join the parts of one type, and skip
+ * others between them.
+ */
+export function kindOf(around: string, value: unknown): string {
+  const type = textOf(objectOf(value)["type"]).slice(0, NAME_MAX);
+  const isJoined = Array.isArray(value) || type === "message" || type === "output_text";
+  return isJoined ? around : `${around} ${type}`.slice(0, PLACE_CHARACTERS_MAX);
 }
 
 /**

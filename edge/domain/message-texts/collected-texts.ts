@@ -4,17 +4,18 @@
  * texts that continue one another.
  */
 import type { Steps } from "../../../shared/steps.ts";
+import { objectOf } from "../dialect/values.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { pathUnitsOf } from "../wire/json/string-places.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { HASHED_MAX } from "../wire/text/hashed-key.ts";
 import { areOfType, eventParts, type Fragment, isSkippedEvent, keyOf, readEvent } from "./answer-events.ts";
-import { type AnswerText, answerParts, wholeOf } from "./answer-texts.ts";
+import { type AnswerText, answerParts, grouped, kindOf, wholeOf } from "./answer-texts.ts";
 import { readLines } from "./loose-lines.ts";
 import { startedTexts } from "./started-texts.ts";
 import { type Ids, TextOrder } from "./text-order.ts";
-import { argumentTexts } from "./text-redaction.ts";
+import { isReadOtherwise, jsonTexts } from "./text-redaction.ts";
 
 const NOTHING = new Uint8Array(0);
 /** Work for a text, and for a line, in units. */
@@ -36,8 +37,16 @@ interface Collected {
   readonly more: string[] | null;
   /** The part as an event shows it whole, which some clients read in place of its pieces. */
   shown?: string;
+  /** Clients join parts of one kind, and skip others between them. */
+  kind: string;
 }
 
+type How = Pick<Collected, "json" | "kind">;
+const PLAIN: How = { json: false, kind: "" };
+type Part = Required<Pick<Collected, "text" | "shown" | "kind">>;
+
+/** Memory for the kind of a part, in characters. */
+const KIND_CHARACTERS = 256;
 /** The end of a stream: clients read nothing behind it. */
 const LAST = /^(?:message_stop|error|response\.(?:completed|incomplete|failed))$/;
 /** The event whose pieces a whole part of a message of the Responses API repeats. */
@@ -59,6 +68,8 @@ export class CollectedTexts implements ResponseTransform {
   readonly #orders: Record<string, TextOrder> = {};
   /** The parts of messages of the Responses API, in order, by reading and item. */
   readonly #parts = new Map<string, Collected[]>();
+  /** The kinds of items, parts and blocks, by reading and numbers. */
+  readonly #kinds = new Map<string, string>();
   /** The readings in which texts came. */
   readonly #begun = new Set<string>();
   /** The readings whose stream has shown its end. */
@@ -96,7 +107,7 @@ export class CollectedTexts implements ResponseTransform {
     const { fields, data, value, stray } = yield* readEvent(event);
     const document = stray === "" ? undefined : yield* parsedInSteps(stray);
     if (document !== undefined) yield* this.#reading("document", this.#addData(stray, document));
-    else if (stray !== "") this.#addAlone(stray, false);
+    else if (stray !== "") this.#addAlone(stray);
     const isRead = value !== undefined || data === null || data.trim() === "[DONE]";
     const isSkipped = isSkippedEvent(fields, value);
     this.#lines ||= document !== undefined || isSkipped || data?.includes("\n") === true;
@@ -110,15 +121,15 @@ export class CollectedTexts implements ResponseTransform {
   /** Takes a whole answer: a document, or lines; of one with events, which are taken apart, all that is no document is one text. */
   *document(text: string, hasEvents = false): Steps<void> {
     const value = yield* parsedInSteps(text);
-    if (value === undefined) return hasEvents ? this.#addAlone(text, false) : yield* this.#addLines(text);
+    if (value === undefined) return hasEvents ? this.#addAlone(text) : yield* this.#addLines(text);
     this.#lines ||= text.includes("\n");
     yield* this.#judge(text, value);
-    if (typeof value === "string") this.#addAlone(value, false);
+    if (typeof value === "string") this.#addAlone(value);
     const { texts, isWhole } = yield* answerParts(value);
     this.#plain &&= isWhole;
     for (const found of texts) {
       yield TEXT_UNITS + pathUnitsOf(found.place);
-      this.#addAlone(found.text, found.json, found.alone ? null : wholeOf(found.place));
+      this.#addAlone(found.text, found, found.alone ? null : wholeOf(found.place));
     }
   }
 
@@ -131,7 +142,7 @@ export class CollectedTexts implements ResponseTransform {
     yield* this.#reading("lines", this.#addLines(text(), !this.#others, false));
   }
 
-  /** The texts, each joined, with its other parts if it has some, and otherwise once; arguments are decoded. */
+  /** The texts, each joined, with its other parts if it has some, and otherwise once; of JSON also what its readers get. */
   *texts(): Steps<readonly (readonly string[])[]> {
     const texts: (readonly string[])[] = [];
     const known = new Set<string>();
@@ -143,35 +154,35 @@ export class CollectedTexts implements ResponseTransform {
       if (known.size < KNOWN_MAX && (!isLong || longOnes <= LONG_KNOWN_MAX)) known.add(text);
       texts.push([text]);
     };
-    const groups = new Map<string, { readonly parts: string[]; readonly shown: string[] }>();
-    for (const { text: first, more, json, whole, shown } of this.#texts) {
-      yield TEXT_UNITS + (more?.length ?? 0);
-      const text = more === null ? first : first + more.join("");
-      if (json) {
-        const value = yield* parsedInSteps(text);
-        yield* this.#judge(text, value);
-        for (const inner of yield* argumentTexts(text, value)) {
-          yield TEXT_UNITS;
-          addOne(inner);
+    const judge = this.#judge.bind(this);
+    const addJson = function* (text: string, isMarked: boolean): Steps<void> {
+      if (!isReadOtherwise(text, isMarked)) return;
+      const value = yield* parsedInSteps(text);
+      yield* judge(text, value);
+      for (const inner of yield* jsonTexts(text, value)) {
+        yield TEXT_UNITS;
+        addOne(inner);
+      }
+    };
+    for (const collected of yield* grouped(this.#texts, ({ json, whole }) => (json ? null : whole))) {
+      const all: Part[] = [];
+      for (const { text: first, more, shown, kind } of collected) {
+        yield TEXT_UNITS + (more?.length ?? 0);
+        const text = more === null ? first : first + more.join("");
+        all.push({ text, shown: shown ?? text, kind });
+      }
+      const kinds = Map.groupBy(all, ({ kind }) => kind);
+      for (const parts of kinds.size > 1 ? [all, [...kinds.values()].flat()] : [all]) {
+        yield TEXT_UNITS + parts.length;
+        const reading = parts.map(({ text }) => text);
+        const readings = [reading];
+        if (parts.some(({ text, shown }) => text !== shown)) readings.push(parts.map(({ shown }) => shown));
+        for (const read of readings) {
+          const [text = ""] = read;
+          if (read.length === 1) addOne(text);
+          else texts.push(read);
+          for (const one of new Set([...read, read.join("")])) yield* addJson(one, collected[0]?.json === true);
         }
-        continue;
-      }
-      if (whole === null) {
-        addOne(text);
-        continue;
-      }
-      const group = groups.get(whole) ?? { parts: [], shown: [] };
-      groups.set(whole, group);
-      group.parts.push(text);
-      group.shown.push(shown ?? text);
-    }
-    for (const { parts, shown } of groups.values()) {
-      yield TEXT_UNITS + parts.length;
-      const isShownOtherwise = shown.some((text, at) => text !== parts[at]);
-      for (const reading of isShownOtherwise ? [parts, shown] : [parts]) {
-        const [text = ""] = reading;
-        if (reading.length === 1) addOne(text);
-        else texts.push(reading);
       }
     }
     return texts;
@@ -198,6 +209,11 @@ export class CollectedTexts implements ResponseTransform {
     this.#plain &&= isWhole && !isOutside && !isLate;
     if (hasText) this.#begun.add(this.#reader);
     if (LAST.test(type ?? "")) this.#ended.add(this.#reader);
+    const isPart = ids.some((id) => id !== null);
+    const { item, part: ofItem, content_block } = objectOf(event);
+    const started = item ?? ofItem ?? content_block;
+    if (isPart && started !== undefined && this.#hasRoom(KIND_CHARACTERS))
+      this.#kinds.set(`${this.#reader} ${ids}`, kindOf("", started));
     yield TEXT_UNITS;
     for (const fragment of fragments) {
       if (!this.#whole) return;
@@ -205,18 +221,18 @@ export class CollectedTexts implements ResponseTransform {
       this.#addPiece(fragment);
     }
     // clients join items and parts that come whole, too
-    const isPart = ids.some((id) => id !== null);
     let itemParts = 0;
     const from = isPart ? `${this.#reader} ${type}` : this.#texts.length;
-    for (const { text, json, alone, place } of wholes) {
+    for (const found of wholes) {
+      const { json, alone, place } = found;
       yield TEXT_UNITS + pathUnitsOf(place);
       const whole = alone ? null : (wholeOf(place) ?? (isPart ? wholeOf([...place, 0, "text"]) : null));
       const part = SHOWN.test(type ?? "") ? partOf(ids, place) : null;
-      if (part !== null) this.#show(part, text, place[0] === "item" ? itemParts++ : null);
-      else if (whole === null) this.#addAlone(text, json);
+      if (part !== null) this.#show(part, found, place[0] === "item" ? itemParts++ : null);
+      else if (whole === null) this.#addAlone(found.text, found);
       else {
         if (!json) this.#follows(`${from} ${whole}`, ids);
-        this.#addAlone(text, json, `${from} ${whole}`);
+        this.#addAlone(found.text, found, `${from} ${whole}`);
       }
     }
   }
@@ -230,11 +246,13 @@ export class CollectedTexts implements ResponseTransform {
     const isNew = !this.#goingOn.has(key);
     // without a type or a choice, numbers are those of answers
     if (!json && (owner.type ?? owner.choice) !== null) this.#follows(whole, owner.ids, key, !isNew);
-    const added = this.#add(key, text, json, whole);
+    const [item] = owner.ids;
+    const kind = `${this.#kinds.get(`${this.#reader} ${item},,,`)}${this.#kinds.get(`${this.#reader} ${owner.ids}`)}`;
+    const added = this.#add(key, text, { json, kind: kind.replaceAll("undefined", "") }, whole);
     if (owner.type !== PIECES.type || added === undefined || !isNew) return added;
-    const item = `${this.#reader} ${owner.ids[0]}`;
-    const parts = this.#parts.get(item);
-    if (parts === undefined) this.#parts.set(item, [added]);
+    const ofItem = `${this.#reader} ${item}`;
+    const parts = this.#parts.get(ofItem);
+    if (parts === undefined) this.#parts.set(ofItem, [added]);
     else parts.push(added);
     return added;
   }
@@ -243,13 +261,14 @@ export class CollectedTexts implements ResponseTransform {
    * Notes a part that an event shows whole; of several that differ clients read either. `nth`: of the texts of its item, whose
    * parts may have other numbers in their events; null: its own event shows it.
    */
-  #show(ids: Ids, text: string, nth: number | null): void {
-    const nothing = { holder: {}, name: "delta", text: "", json: false, place: ["delta"] };
+  #show(ids: Ids, { text, kind }: AnswerText, nth: number | null): void {
+    const nothing = { holder: {}, name: "delta", text: "", json: false, kind, place: ["delta"] };
     const begun = nth === null ? undefined : this.#parts.get(`${this.#reader} ${ids[0]}`)?.[nth];
     const known = begun ?? this.#addPiece({ ...nothing, owner: { ...PIECES, ids } });
     if (known === undefined || !this.#hasRoom(text.length)) return;
     if (known.shown !== undefined && known.shown !== text) this.#plain = false;
     known.shown = text;
+    known.kind ||= kind;
   }
 
   /**
@@ -264,7 +283,7 @@ export class CollectedTexts implements ResponseTransform {
 
   *#addData(data: string, value: unknown): Steps<void> {
     if (value === undefined) return yield* this.#addLines(data);
-    if (typeof value === "string") return this.#addAlone(value, false);
+    if (typeof value === "string") return this.#addAlone(value);
     yield* this.#judge(data, value);
     const started = startedTexts(value);
     for (const part of started ?? [value]) yield* this.#addParts(part, started !== null);
@@ -285,18 +304,18 @@ export class CollectedTexts implements ResponseTransform {
         yield TEXT_UNITS;
         if (isRead) return;
         if (isUnread) fail();
-        addText(given, true);
+        addText(given, { json: true, kind: "" });
       },
     });
-    if (isMixed && mixes) this.#addAlone(text, false);
+    if (isMixed && mixes) this.#addAlone(text);
   }
 
   /** Adds a text that no later piece continues. */
-  #addAlone(text: string, json: boolean, whole: string | null = null): void {
-    if (this.#hasRoom(text.length + (whole?.length ?? 0))) this.#texts.push({ json, whole, text, more: null });
+  #addAlone(text: string, { json, kind }: How = PLAIN, whole: string | null = null): void {
+    if (this.#hasRoom(text.length + (whole?.length ?? 0))) this.#texts.push({ json, whole, text, kind, more: null });
   }
 
-  #add(key: string, text: string, json: boolean, whole: string): Collected | undefined {
+  #add(key: string, text: string, { json, kind }: How, whole: string): Collected | undefined {
     const known = this.#goingOn.get(key);
     if (known === undefined && this.#goingOn.size >= GOING_ON_MAX) this.#plain = false;
     else if (this.#hasRoom(text.length + (known === undefined ? key.length + whole.length : 0))) {
@@ -304,7 +323,7 @@ export class CollectedTexts implements ResponseTransform {
         known.more?.push(text);
         return known;
       }
-      const first = { json, whole, text, more: [] };
+      const first = { json, whole, text, kind, more: [] };
       this.#goingOn.set(key, first);
       this.#texts.push(first);
       return first;

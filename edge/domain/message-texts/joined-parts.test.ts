@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
 import { atOnce } from "../../../shared/steps.ts";
 import { CollectedTexts } from "./collected-texts.ts";
-import { RedactingEvents } from "./redacting-events.ts";
+import { RedactingEvents, redactDocument } from "./redacting-events.ts";
 import { RedactionTally } from "./text-redaction.ts";
 
 const scan = compileScan({ scanners: ["ban_keywords"], banKeywords: ["zanzibarx"] });
@@ -245,5 +245,31 @@ describe("text that clients do not read as the same text", () => {
   ])("is a message of a choice, which deltas continue: %s", (_, message) => {
     const events = [{ choices: [{ index: 0, delta: {}, message }] }, chunk({ content: "barx" })];
     expect({ block: blocked(events), redact: isRedactable(events) }).toEqual({ block: "unread", redact: false });
+  });
+});
+
+describe("what `output_text` of an SDK skips between two texts does not separate them", () => {
+  const text = (of: string, type = "output_text") => ({ type, text: of });
+  const item = (content: readonly object[], type = "message") => ({ type, content });
+
+  it.each([
+    ["an item of another type", [item([text("zanz")]), item([text("q")], "other"), item([text("ibarx")])]],
+    ["a thought", [item([text("zanz")]), item([text("q", "reasoning_text")], "reasoning"), item([text("ibarx")])]],
+    ["a part of another type", [item([text("zanz"), text("q", "text"), text("ibarx")])]],
+    ["a part without a type", [item([text("zanz"), { text: "q" }, text("ibarx")])]],
+  ])("%s", (_, output) => {
+    const texts = new CollectedTexts();
+    atOnce(texts.document(JSON.stringify({ output })));
+    expect(atOnce(texts.texts()).some((parts) => parts.join("").includes("zanzibarx"))).toBe(true);
+    expect(blocked([{ type: "response.completed", response: { output } } as object])).toBe("refused");
+    const redacted = atOnce(redactDocument(scan, new RedactionTally(), JSON.stringify({ output })));
+    expect(redacted).not.toContain("ibarx");
+  });
+
+  it("a block of another type, with deltas", () => {
+    const started = (index: number, type: string) => block("start", { index, content_block: { type, text: "" } });
+    const delta = (index: number, of: string) => block("delta", { index, delta: { type: "text_delta", text: of } });
+    const events = [started(0, "text"), delta(0, "zanz"), started(1, "other"), delta(1, "q"), started(2, "text")];
+    expect(blocked([...events, delta(2, "ibarx")])).toBe("refused");
   });
 });

@@ -7,16 +7,20 @@ import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { type TakeBytes, writtenInSteps } from "../wire/json/write-in-steps.ts";
 import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { unseal } from "./signed-thoughts.ts";
-import { ArgumentsRedaction, type RedactionTally, type TextRedaction, unescaped } from "./text-redaction.ts";
+import {
+  ArgumentsRedaction,
+  isReadOtherwise,
+  type RedactionTally,
+  type TextRedaction,
+  unescaped,
+} from "./text-redaction.ts";
 
 /** Room for every text. */
 export const ALL: ScanRoom = { units: Number.POSITIVE_INFINITY };
-/** Characters that are read at once, of a text and of JSON in one, whose every string is a text. */
-const PART = 1024;
-const JSON_PART = 256;
-/** Work for a character, and for a string, number or escape of JSON, in units. */
-const CHARACTER_UNITS = 16;
-const STRING_UNITS = 32;
+/** Characters that are read at once: in JSON every string is a text. */
+const PART = 256;
+/** Work for a character, in units: the most is that of many short strings. */
+const CHARACTER_UNITS = 24;
 
 /** A complete text without what matches. */
 export function* redactText(
@@ -45,6 +49,11 @@ function* redactAsWritten(scan: TextScan, tally: RedactionTally, text: string, r
   const { texts, counts } = yield* scan.redacting([{ text, user: false }], room);
   tally.add(counts);
   return texts[0] ?? "";
+}
+
+/** A text that clients may read as JSON, without the matches that only they get. */
+function* redactAsJson(scan: TextScan, tally: RedactionTally, text: string, room: ScanRoom): Steps<string> {
+  return isReadOtherwise(text) ? yield* redactText(scan, tally, { text, json: true }, room) : text;
 }
 
 /** Text in a place where JSON is expected; text that only others take for JSON stays JSON for them. */
@@ -89,12 +98,10 @@ export function* redactJson(
 /** The part of a text that can be released with this piece. */
 export function* pushed(redaction: TextRedaction, text: string): Steps<string> {
   let released = "";
-  const json = redaction instanceof ArgumentsRedaction ? redaction : null;
-  const length = json === null ? PART : JSON_PART;
-  for (let at = 0; at < text.length; at += length) {
-    const part = text.slice(at, at + length);
+  for (let at = 0; at < text.length; at += PART) {
+    const part = text.slice(at, at + PART);
     released += redaction.push(part);
-    yield part.length * CHARACTER_UNITS + (json?.takeEnded() ?? 0) * STRING_UNITS;
+    yield part.length * CHARACTER_UNITS;
   }
   return released;
 }
@@ -114,8 +121,14 @@ export function* redactEach(
     take(characters * 2);
     return true;
   });
-  for (const parts of wholes)
-    for (const [at, redacted] of (yield* redactParts(scan, tally, parts, room)).entries()) {
+  for (const parts of wholes) {
+    const texts = yield* redactParts(scan, tally, parts, room);
+    const kinds = Map.groupBy(parts.keys(), (at) => parts[at]?.kind);
+    const places = kinds.size > 1 ? [...kinds.values()].flat() : [];
+    const read = places.map((at) => ({ text: texts[at] ?? "", json: false }));
+    if (kinds.size > 1)
+      for (const [nth, text] of (yield* redactParts(scan, tally, read, room)).entries()) texts[places[nth] ?? 0] = text;
+    for (const [at, redacted] of texts.entries()) {
       const { holder, name, text, ofValue } = parts[at] as AnswerText;
       if (redacted === text) continue;
       holder[name] = (ofValue ? yield* parsedInSteps(redacted) : undefined) ?? redacted;
@@ -124,21 +137,28 @@ export function* redactEach(
       unseal(document, parts[at] as AnswerText);
       changed = true;
     }
+  }
   return changed;
 }
 
 function* redactParts(
   scan: TextScan,
   tally: RedactionTally,
-  parts: readonly AnswerText[],
+  parts: readonly Pick<AnswerText, "text" | "json">[],
   room: ScanRoom,
-): Steps<readonly string[]> {
+): Steps<string[]> {
   const [first] = parts;
   if (first?.json === true) return [yield* redactText(scan, tally, first, room)];
+  const read: string[] = [];
+  for (const { text } of parts) read.push(yield* redactAsJson(scan, tally, text, room));
+  // some clients join the parts first
+  const whole = read.join("");
+  const redacted = yield* redactAsJson(scan, tally, whole, room);
+  const given = redacted === whole ? read : read.map((_, at) => (at === 0 ? redacted : ""));
   const { texts, counts } = yield* scan.redacting(
-    parts.map(({ text }) => ({ text, user: false })),
+    given.map((text) => ({ text, user: false })),
     room,
   );
   tally.add(counts);
-  return texts;
+  return [...texts];
 }

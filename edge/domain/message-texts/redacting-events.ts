@@ -31,7 +31,7 @@ import {
   ArgumentsRedaction,
   ContinuedRedaction,
   type RedactionTally,
-  redactPlain,
+  redactEither,
   type TextRedaction,
 } from "./text-redaction.ts";
 
@@ -248,9 +248,8 @@ export class RedactingEvents implements ResponseTransform {
 
   /** `ended`: what the client last got of a text that had ended, and now continues. */
   #redactionOf(json: boolean, ended: string | undefined): TextRedaction {
-    if (json && ended === undefined) return new ArgumentsRedaction(this.#scan, this.#tally);
-    const plain = redactPlain(this.#scan, this.#tally);
-    return ended === undefined ? plain : new ContinuedRedaction(plain, ended);
+    if (ended !== undefined) return new ContinuedRedaction(this.#scan.openStream(this.#tally), ended);
+    return json ? new ArgumentsRedaction(this.#scan, this.#tally) : redactEither(this.#scan, this.#tally);
   }
 
   #count(text: OpenText, bytes: number): void {

@@ -3,12 +3,13 @@
  * shows whole (an answer, an item, a part) some of them take for the start of the deltas after it; and some count what starts
  * where others read its number. No known server sends such orders: they are noticed, not followed.
  */
-import { elementsOf, objectOf } from "../dialect/values.ts";
+import { elementsOf, objectOf, textOf } from "../dialect/values.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import type { AnswerText } from "./answer-texts.ts";
 
 /** Honest answers have fewer parts. */
 const PARTS_MAX = 4_096;
+const ID_MAX = 256;
 const START =
   /^(?:response\.(?:output_item|content_part|reasoning_summary_part|shell_call_command)\.added|content_block_start)$/;
 /** Events with the answer as far as it is, which is empty before its pieces come. */
@@ -46,6 +47,9 @@ export class TextOrder {
     const { content, output } = objectOf(event["message"] ?? event["response"]);
     if (elementsOf(content ?? output).length > 0) this.#shown.add("");
     if (type.endsWith("done") && ids[0] !== null) this.#shown.add(key);
+    // of a realtime session, whose deltas name their item
+    if (type.startsWith("conversation.item.") && wholes.some(isContinued))
+      this.#shown.add(itemKey(objectOf(event["item"])["id"]));
     if (NOT_LAST.test(type)) return wholes.every(({ alone }) => alone);
     if (!START.test(type)) return true;
     this.#shown.delete(key);
@@ -82,8 +86,9 @@ export class TextOrder {
   }
 
   /** False: what a piece with these numbers continues was shown whole. */
-  continues(ids: Ids): boolean {
-    return !this.#isFull && !["", keyOf(ids.slice(0, 1)), keyOf(ids)].some((key) => this.#shown.has(key));
+  continues(ids: Ids, item: unknown): boolean {
+    const keys = ["", keyOf(ids.slice(0, 1)), keyOf(ids), itemKey(item)];
+    return !this.#isFull && !keys.some((key) => this.#shown.has(key));
   }
 
   get #isFull(): boolean {
@@ -93,6 +98,10 @@ export class TextOrder {
 
 function isContinued({ place: [of, member] }: AnswerText): boolean {
   return of === "part" || of === "command" || (of === "item" && CONTINUED.has(member));
+}
+
+function itemKey(id: unknown): string {
+  return `item ${textOf(id).slice(0, ID_MAX)}`;
 }
 
 function keyOf(ids: Ids): string {

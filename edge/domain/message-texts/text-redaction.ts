@@ -33,18 +33,6 @@ export interface TextRedaction {
   readonly bytes: number;
 }
 
-/** The redaction of plain text. */
-export function redactPlain(scan: TextScan, tally: RedactionTally): TextRedaction {
-  const stream = scan.openStream(tally);
-  return {
-    push: (text) => stream.push(text),
-    get bytes() {
-      return stream.bytes;
-    },
-    finish: () => stream.finish(),
-  };
-}
-
 /**
  * The redaction of plain text that continues after its end: some servers end a text with each of its pieces. The client already
  * has the end of the earlier text, so only the part of a match after the border is replaced.
@@ -97,17 +85,31 @@ const BETWEEN = /[\s{}[\],:truefalsnNIiy]/;
 const IN_NUMBER = /[-+.\deE]/;
 const BLANK = /\s/;
 /** How a JSON text starts; a bare number, or a sentence, is redacted as plain text. */
-const BEGINS_JSON = /[{["]/;
+const BEGINS_JSON = /^\s*[{["]/;
+/** What JSON can write otherwise than its readers get it: escapes, and numbers of more digits than they keep, or with an exponent. */
+const READ_OTHERWISE = /\\|\d(?:[eE]|[.\d]{14})/;
 /** A longer number with blanks after it does not count. */
 const NUMBER_MAX = 4096;
-/** Characters of arguments that are searched for numbers at once, and the longest number that is personal data. */
-const NUMBERS_PART = 16 * 1024;
-const CODE_LENGTH_MAX = 64;
 /** Work for a value, in units. */
 const VALUE_UNITS = 8;
 const ESCAPE = /\\(?:u[\da-fA-F]{4}|.)/g;
 const ESCAPE_LENGTH = 2;
 const CODE_ESCAPE_LENGTH = 6;
+/** Memory for a held character of a string, and how it was written. */
+const HELD_BYTES = 16;
+
+/** The redaction of a text that clients read as it stands, or as JSON. */
+export function redactEither(scan: TextScan, tally: RedactionTally): TextRedaction {
+  const json = new ArgumentsRedaction(scan, tally, true);
+  const plain = scan.openStream(tally);
+  return {
+    push: (text) => plain.push(json.push(text)),
+    get bytes() {
+      return json.bytes + plain.bytes;
+    },
+    finish: () => plain.push(json.finish()) + plain.finish(),
+  };
+}
 
 /**
  * The redaction of JSON text: every string is decoded and redacted separately, and a matching number becomes a string. Text
@@ -116,36 +118,38 @@ const CODE_ESCAPE_LENGTH = 6;
 export class ArgumentsRedaction implements TextRedaction {
   readonly #scan: TextScan;
   readonly #tally: RedactionTally;
-  #plain: TextRedaction | null = null;
+  readonly #passesPlain: boolean;
+  #isPlain = false;
   #begun = false;
   /** The redaction of the strings and numbers, one after another: opening one costs more than a short string. */
-  readonly #strings: RedactingStream;
+  #opened: RedactingStream | null = null;
   #inString = false;
-  /** Strings, numbers and escapes since it was asked for them: each costs as much as many characters. */
-  #ended = 0;
+  /** The part of a string that is not released, its characters as they were written, and whether something before it was replaced. */
+  #held = "";
+  #written: string[] = [];
+  #isReplaced = false;
   /** The start of an escape. */
   #escape = "";
   /** A number, and the blanks after it. */
   #number = "";
 
-  constructor(scan: TextScan, tally: RedactionTally) {
+  /** `passesPlain`: text that is not JSON is redacted elsewhere. */
+  constructor(scan: TextScan, tally: RedactionTally, passesPlain = false) {
     this.#scan = scan;
     this.#tally = tally;
-    this.#strings = scan.openStream(tally);
+    this.#passesPlain = passesPlain;
   }
 
-  /** The strings, numbers and escapes that have ended since the last call. */
-  takeEnded(): number {
-    const ended = this.#ended;
-    this.#ended = 0;
-    return ended;
+  get #strings(): RedactingStream {
+    this.#opened ??= this.#scan.openStream(this.#tally);
+    return this.#opened;
   }
 
   push(text: string): string {
     let out = "";
     let at = 0;
     while (at < text.length) {
-      if (this.#plain !== null) return out + this.#plain.push(text.slice(at));
+      if (this.#isPlain) return out + this.#inPlain(text.slice(at));
       if (!this.#inString) {
         out += this.#between(text.charAt(at));
         at += 1;
@@ -157,7 +161,7 @@ export class ArgumentsRedaction implements TextRedaction {
         continue;
       }
       const end = endOfRun(text, at);
-      out += encoded(this.#strings.push(text.slice(at, end)));
+      out += this.#inText(text.slice(at, end));
       if (end < text.length) out += text.charAt(end) === '"' ? this.#closeString() : this.#openEscape();
       at = end + 1;
     }
@@ -165,13 +169,13 @@ export class ArgumentsRedaction implements TextRedaction {
   }
 
   get bytes(): number {
-    return this.#number.length * 2 + this.#strings.bytes + (this.#plain?.bytes ?? 0);
+    return this.#number.length * 2 + this.#held.length * HELD_BYTES + (this.#opened?.bytes ?? 0);
   }
 
   finish(): string {
     const number = this.#endNumber();
     const string = this.#inString ? this.#endString() + this.#escape : "";
-    return number + string + (this.#plain?.finish() ?? "");
+    return number + string + (this.#opened?.finish() ?? "");
   }
 
   /** A character outside of strings. */
@@ -198,20 +202,27 @@ export class ArgumentsRedaction implements TextRedaction {
   }
 
   #goOnPlain(character: string): string {
-    this.#plain = redactPlain(this.#scan, this.#tally);
+    this.#isPlain = true;
     const number = this.#number;
     this.#number = "";
-    return this.#plain.push(number + character);
+    return this.#inPlain(number + character);
+  }
+
+  #inPlain(text: string): string {
+    return this.#passesPlain ? text : this.#strings.push(text);
   }
 
   #endNumber(): string {
     const number = this.#number;
     this.#number = "";
     if (number === "") return "";
-    this.#ended += 1;
     const digits = number.trimEnd();
-    const redacted = this.#strings.push(digits) + this.#strings.finish();
-    return redacted === digits ? number : JSON.stringify(redacted);
+    // clients get its value
+    for (const text of new Set([digits, String(Number(digits))])) {
+      const redacted = this.#strings.push(text) + this.#strings.finish();
+      if (redacted !== text) return JSON.stringify(redacted);
+    }
+    return number;
   }
 
   #openEscape(): string {
@@ -223,10 +234,9 @@ export class ArgumentsRedaction implements TextRedaction {
     this.#escape += character;
     const length = this.#escape[1] === "u" ? CODE_ESCAPE_LENGTH : ESCAPE_LENGTH;
     if (this.#escape.length < length) return "";
-    const decoded = decodedEscape(this.#escape);
+    const written = this.#escape;
     this.#escape = "";
-    this.#ended += 1;
-    return encoded(this.#strings.push(decoded));
+    return this.#inText(decodedEscape(written), written);
   }
 
   #closeString(): string {
@@ -235,35 +245,47 @@ export class ArgumentsRedaction implements TextRedaction {
 
   #endString(): string {
     this.#inString = false;
-    this.#ended += 1;
-    return encoded(this.#strings.finish());
+    const rest = this.#asWritten(this.#strings.finish());
+    [this.#held, this.#written, this.#isReplaced] = ["", [], false];
+    return rest;
+  }
+
+  /** A piece of a string; one of several characters means what is written. */
+  #inText(text: string, written = text): string {
+    this.#held += text;
+    this.#written.push(...(text.length === 1 ? [written] : text.split("")));
+    return this.#asWritten(this.#strings.push(text));
+  }
+
+  /** Released text of a string: as it was written, as far as nothing is replaced. */
+  #asWritten(released: string): string {
+    this.#isReplaced ||= !this.#held.startsWith(released);
+    if (this.#isReplaced) return encoded(released);
+    this.#held = this.#held.slice(released.length);
+    return this.#written.splice(0, released.length).join("");
   }
 }
 
+/** Whether clients that read a text as JSON get other texts than it shows. `isMarked`: they expect JSON. */
+export function isReadOtherwise(text: string, isMarked = false): boolean {
+  return (isMarked || BEGINS_JSON.test(text)) && READ_OTHERWISE.test(text);
+}
+
 /**
- * The texts of complete arguments: the strings and numbers in them. If they are not JSON (`value` undefined), the whole text,
- * and also with its escapes undone: other readers may take it for JSON.
+ * The texts that readers of JSON get from it: its strings and numbers. If it is not JSON (`value` undefined), the whole text with its
+ * escapes undone: other readers may take it for JSON.
  */
-export function* argumentTexts(json: string, value: unknown): Steps<readonly string[]> {
-  if (value === undefined && json.includes("\\")) return [json, yield* unescaped(json)];
-  if (typeof value !== "object" || value === null) return [typeof value === "string" ? value : json];
+export function* jsonTexts(json: string, value: unknown): Steps<readonly string[]> {
+  if (value === undefined) return [yield* unescaped(json)];
   const texts: string[] = [];
-  const open: unknown[] = [value];
+  const open: unknown[] = [[value]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     for (const name of Array.isArray(next) ? next.keys() : Object.keys(next as object)) {
       yield VALUE_UNITS;
       const inner = (next as Readonly<Record<string | number, unknown>>)[name];
       if (typeof name === "string") texts.push(name);
-      if (typeof inner === "string") texts.push(inner);
-      else if (typeof inner === "object" && inner !== null) open.push(inner);
-    }
-  }
-  for (let at = 0; at < json.length; at += NUMBERS_PART) {
-    yield NUMBERS_PART;
-    const part = json.slice(at, at + NUMBERS_PART + CODE_LENGTH_MAX);
-    for (const { 0: number, index } of part.matchAll(/-?\d[-+.\deE]{6,}/g)) {
-      const isRest = at > 0 && index === 0 && IN_NUMBER.test(json.charAt(at - 1));
-      if (!isRest && index < NUMBERS_PART) texts.push(number);
+      if (typeof inner === "object" && inner !== null) open.push(inner);
+      else texts.push(String(inner));
     }
   }
   return texts;

@@ -106,6 +106,22 @@ describe("an answer under a policy", () => {
     });
   });
 
+  it.each(["added", "created"])(
+    "cannot be read if a delta continues an item that is shown with text: %s",
+    async (name) => {
+      const item = { id: "i", ...retrieved("a secr").item };
+      const delta = { type: "response.output_text.delta", ...at, delta: "etword" };
+      const events = [begun, { type: `conversation.item.${name}`, item }, delta, done];
+      for (const action of ["block", "redact"] as const) {
+        const client = await heard(guardedWorldOf({ ...OUTPUT, action, fail_open: false }), events);
+        expect({ errors: client.count("error"), shows: client.sent.join("").includes("etword") }).toEqual({
+          errors: 1,
+          shows: false,
+        });
+      }
+    },
+  );
+
   it("that is redacted is made of messages in JSON", async () => {
     const deltas = ["hello wor", "ld"].map((delta) => ({ type: "response.output_text.delta", ...at, delta }));
     const client = await heard(policy("redact"), [begun, part({ type: "text", text: "" }), ...deltas, done]);

@@ -78,12 +78,13 @@ function readBundle(folder: string): WorkerBundle {
   return { code: readFileSync(join(folder, KEPT.code)), exports };
 }
 
-/** Descriptions of variables are read by the documentation alone (infra/reference). */
-const DESCRIBED = /\.describe\(\s*"(?:[^"\\]|\\.)*",?\s*\)/g;
+/** Descriptions of variables, of fields and of columns are read by the documentation alone. */
+const DESCRIBED =
+  /\.(?:describe\(|meta\(\{\s*description:)\s*"(?:[^"\\]|\\.)*",?\s*\}?\)|,\s*about:\s*"(?:[^"\\]|\\.)*"/g;
 const withoutDescriptions: Plugin = {
   name: "without-descriptions",
   setup: (build) =>
-    build.onLoad({ filter: /[\\/](?:edge[\\/]env|plane-variables)\.ts$/ }, ({ path }) => ({
+    build.onLoad({ filter: /[\\/](?:edge[\\/]env|shared[\\/].+)\.ts$/ }, ({ path }) => ({
       contents: readFileSync(path, "utf8").replace(DESCRIBED, ""),
       loader: "ts",
     })),
