@@ -107,8 +107,7 @@ export const fieldTexts = {
   api_dialect: "Upstream API",
   responses_api: "Responses API",
   auth_scheme: "API key is sent as",
-  api_base_hint:
-    "Ends in /v1. Gets no requests while an enabled endpoint is healthy. Leave empty to use endpoints, else the default upstream.",
+  api_base_hint: "Ends in /v1. Leave empty to use endpoints, else the default upstream.",
   context_window_hint: "Prompt and response tokens together. 0 means unknown.",
   cached_input_cost_per_token_hint: "Leave empty for the price of other input tokens.",
   reasoning_output_cost_per_token_hint: "Leave empty for the price of other output tokens.",
