@@ -43,6 +43,7 @@ export const reportsTexts = {
   budgetsEmpty: "No tenant has a budget",
   budgetsEmptyText: "Set one on a tenant's Budget tab.",
   budgetUsed: "Used",
+  budgetLeft: "Left",
   budgetRate: "Per day",
   budgetRunsOut: "Runs out",
   budgetToLast: "Limit that would last",
