@@ -8,8 +8,6 @@ export const overviewTexts = {
   attentionChecked: "Checked",
   showAll: "Show all {count}",
   showFewer: "Show fewer",
-  open: "Open",
-  openOf: "Open: {title}",
   mute: "Mute",
   muted: "Muted",
   critical: "Critical",
