@@ -22,7 +22,7 @@ interface WaitingExplanation {
 export function explainWaiting(queue: WaitingQueue): WaitingExplanation {
   const { reason, tenant, model, group, queued, tenant_id } = queue;
   return {
-    reason: text(`wait_${reason}_name`),
+    reason: text(`wait_${reason}_name`, { group }),
     sentence: text("waiting", { count: queued, tenant, model, why: text(`wait_${reason}`, { group }) }),
     remedy: text(`wait_${reason}_fix`),
     link: linkOf(reason, tenant_id, model),

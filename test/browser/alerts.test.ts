@@ -152,7 +152,7 @@ describe("a channel", () => {
     await creating.getByText("Enter the URL of the webhook.").waitFor();
     await creating.getByLabel("Webhook URL").fill(`${sink.url}/hook`);
     await creating.getByLabel("Minimum severity").selectOption("critical");
-    await creating.getByText("Alerts: all").click();
+    await creating.getByText("All alerts").click();
     await creating.getByLabel("Backup failed").check();
     await creating.getByRole("button", { name: "Add channel" }).click();
     await page.getByText(`Channel ${name} added`).waitFor();

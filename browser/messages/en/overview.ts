@@ -40,7 +40,7 @@ export const overviewTexts = {
   firstTokenNote: "today; line: median",
   firstTokenLine: "Median time to first token per 15 minutes over 24 hours; peak {most}",
   queueWait: "Queue wait, p95",
-  queueWaitNote: "finished today; median {median}",
+  queueWaitNote: "finished today, without waiting ones; median {median}",
   tokens: "Tokens",
   tokensLine: "Tokens per 15 minutes over 24 hours; peak {most}",
   cost: "Cost today",

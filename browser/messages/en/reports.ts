@@ -74,7 +74,7 @@ export const reportsTexts = {
   byEndUser: "By end user",
   byTag: "By tag",
   chooseTenant: "Choose a tenant",
-  chooseTenantText: "Choose the tenant above.",
+  chooseTenantText: "The statement lists its spend by model and key, ready to print.",
   gone: "No such tenant",
   goneText: "It was deleted, or the address is wrong. Costs still shows its usage.",
   energyNone: "Energy and carbon were not measured in this month.",

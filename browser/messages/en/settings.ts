@@ -60,7 +60,7 @@ export const settingsTexts = {
   reading: "Last reading",
   readingError: "Last attempt",
   readingNone: "None yet",
-  jobschedText: "Where the provisioner submits jobs for managed models (Slurm REST API). Applies within seconds.",
+  jobschedText: "Where the provisioner submits jobs of deployments (Slurm REST API). Applies within seconds.",
   jobschedTest: "Test the connection",
   jobschedTestText: "Calls the scheduler once with the saved values. Waits at most 5 s.",
   pingOk: "The scheduler responded in {ms}.",

@@ -6,8 +6,7 @@ export const usersTexts = {
   groups: "Groups",
   invite: "Invite",
   inviteTitle: "Invite someone",
-  inviteText:
-    "No email is sent: send the sign-in link yourself. They get access when they sign in with this email, if the provider confirms it.",
+  inviteText: "No email is sent: send the sign-in link yourself. They get access once they sign in with this email.",
   invited: "{email} is invited",
   invitedText: "No email was sent. Send them the sign-in link.",
   noInvitations: "No open invitations",
@@ -30,8 +29,7 @@ export const usersTexts = {
   grantsTitle: "Roles by group",
   groupsText:
     "Applied at every sign-in, on top of what an admin sets. A person who leaves a group loses what it gave at the next sign-in.",
-  noGroupsClaim:
-    "Your sign-in provider sends no groups. Ask whoever runs the gateway to set groups_claim in OIDC_PROVIDERS.",
+  noGroupsClaim: "Your sign-in provider sends no groups. Set groups_claim in OIDC_PROVIDERS and restart.",
   noGrants: "No group has a role",
   noGrantsText: "Give a group of a sign-in provider a role, and its people get it when they sign in.",
   addGrant: "Give a role",
@@ -42,7 +40,7 @@ export const usersTexts = {
   removeGrant: "Remove",
   removeGrantOf: "Remove the role of group {group}",
   tenants: "Tenants",
-  inviteTenants: "Tenants (required for users and viewers)",
+  inviteTenants: "Tenants",
   allTenants: "All",
   tenantsCount: "{count, plural, one {# tenant} other {# tenants}}",
   moreTenants: "+{count}",

@@ -56,7 +56,7 @@ export function ActiveTab({
         actions={view.choice}
         title={text("active")}
         note={
-          others > 0 && (
+          others === 0 ? undefined : (
             <Link to="/" search={{ all: true }}>
               {text("others", { count: others })}
             </Link>
