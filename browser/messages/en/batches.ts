@@ -19,6 +19,7 @@ export const batchesTexts = {
   cancelled: "Cancelled",
   progress: "Progress",
   progressOf: "{done} of {total} lines",
+  someFailed: ", {failed} failed",
   waitsForSlot: "{count, plural, one {# line is} other {# lines are}} waiting for a slot that no request needs.",
   lines: "Lines",
   linesOf: "{completed} succeeded, {failed} failed, {left} left",

@@ -159,6 +159,7 @@ function Progress({ batch }: { readonly batch: Batch }) {
     <span title={formatShare(share)}>
       <progress className={classes["progress"]} value={share} aria-label={text("progress")} />{" "}
       {text("progressOf", { done, total: formatCount(batch.lines_total) })}
+      {batch.lines_failed > 0 && text("someFailed", { failed: formatCount(batch.lines_failed) })}
     </span>
   );
 }
