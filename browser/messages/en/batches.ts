@@ -47,6 +47,7 @@ export const batchesTexts = {
   upload: "Upload a new file",
   jsonl: "JSONL file",
   endpointHint: "Must match the url on every line.",
+  needs: "Needs a tenant and a file.",
   createDone: "Batch created",
   createFailed: "The batch was not created",
   results: "Results",

@@ -180,7 +180,7 @@ export const fieldTexts = {
   more_tenants: "More tenants",
   group_name: "Group",
   group_name_hint: "Exactly as the provider's claim names it.",
-  expires_in_days: "Expires after, days",
+  expires_in_days: "Expires after (days)",
   provider: "Provider",
   choice_admin: "Admin",
   choice_auditor: "Auditor",

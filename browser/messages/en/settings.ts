@@ -141,7 +141,7 @@ export const settingsTexts = {
   bodies: "Max request body",
   bodiesText: "{management} MiB; backups {backup} MiB",
   yes: "Yes",
-  no: "No",
+  setVariable: "No: set {variable}",
   toolsOn: "{on} of {all} on",
   toolsAll: "All of {resource}",
   toolsGone: "No longer available",

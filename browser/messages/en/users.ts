@@ -55,6 +55,7 @@ export const usersTexts = {
   email: "Email",
   name: "Name",
   provider: "Signs in with",
+  password: "Password",
   role: "Role",
   tenant: "Tenant",
   lastSignIn: "Last sign-in",
