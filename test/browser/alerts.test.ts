@@ -83,7 +83,7 @@ describe("an active alert", () => {
     await downModel();
     const { page } = await console_.open({ as: "admin" });
     await page.goto("/alerts");
-    const cell = page.getByRole("row", { name: /Model down/ }).locator("td:has(> p)");
+    const cell = page.getByRole("row", { name: /Model down/ }).locator('td[data-column="next"]');
     await cell.waitFor();
     const cutPixels = await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
     await cell.click();
