@@ -48,7 +48,7 @@ export interface PlotCursor {
   readonly isRightHalf: boolean;
 }
 
-const AXIS_WIDTH_PX = 60;
+const AXIS_WIDTH_PX = 68;
 const TIME_AXIS_HEIGHT_PX = 44;
 const TOP_PX = 17;
 const RIGHT_PX = 25;

@@ -20,10 +20,10 @@ describe("queues", () => {
       }) as unknown as FairshareLive;
     const call = { tenantId: "t", model: "gpt", waitedMs: 8000 };
     expect(explainCallWait(live(1), call)).toBe(
-      "1 request of acme for gpt is waiting: every slot of the cell is in use. It is first in its queue. 6 of 6 slots are in use: acme 5, beta 1.",
+      "1 request of acme for gpt is waiting: every slot of the cell is in use. This request is first in the queue. 6 of 6 slots are in use: acme 5, beta 1.",
     );
     expect(explainCallWait(live(4), { ...call, tenantId: undefined, model: "auto" })).toContain(
-      "Up to 3 requests of its queue can go first.",
+      "Up to 3 requests of the queue can go first.",
     );
     for (const other of [{ tenantId: "u" }, { model: "phi" }, { waitedMs: 15_000 }, { waitedMs: -1 }])
       expect(explainCallWait(live(1), { ...call, ...other })).toBeNull();

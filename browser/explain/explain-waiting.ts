@@ -22,7 +22,7 @@ interface WaitingExplanation {
 export function explainWaiting(queue: WaitingQueue): WaitingExplanation {
   const { reason, tenant, model, group, queued, tenant_id } = queue;
   return {
-    reason: text(`wait_${reason}_name`),
+    reason: text(`wait_${reason}_name`, { group }),
     sentence: text("waiting", { count: queued, tenant, model, why: text(`wait_${reason}`, { group }) }),
     remedy: text(`wait_${reason}_fix`),
     link: linkOf(reason, tenant_id, model),
@@ -40,7 +40,6 @@ interface WaitingCall {
 
 /** How old the live view can be, and how long the relay can take until the gateway has the request: it may create a key first. */
 const LIVE_AGE_MS = 5000;
-const HOLDERS_MAX = 3;
 
 /** Why a call has no slot yet, its place, and who holds the slots; null: no request waits in its queue for as long as the call. */
 export function explainCallWait(live: FairshareLive, { tenantId, model, waitedMs }: WaitingCall): string | null {
@@ -77,14 +76,13 @@ export function loadText(running: number | null, queued: number | null): string 
   return text("load", { running: formatCount(running), queued: formatCount(queued) });
 }
 
-/** How many slots of the cell are in use, and by which tenants most. */
+/** How many slots of the cell are in use, and by which tenants, the most first. */
 function slotHolders(live: Pick<FairshareLive, "global_in_flight" | "max_in_flight" | "tenants">): string {
-  const most = live.tenants.filter(({ in_flight }) => in_flight > 0).sort((a, b) => b.in_flight - a.in_flight);
-  const names = most.slice(0, HOLDERS_MAX).map(({ name, in_flight }) => `${name} ${in_flight}`);
+  const holders = live.tenants.filter(({ in_flight }) => in_flight > 0).sort((a, b) => b.in_flight - a.in_flight);
   return text("slotHolders", {
     used: live.global_in_flight,
     all: live.max_in_flight,
-    names: [...names, ...(most.length > HOLDERS_MAX ? ["…"] : [])].join(", "),
+    names: holders.map(({ name, in_flight }) => `${name} ${in_flight}`).join(", "),
   });
 }
 

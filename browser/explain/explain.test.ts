@@ -363,7 +363,8 @@ describe("budgets", () => {
       toLast: "1.4K tokens",
     });
     const whenOf = (state: BudgetUsage["state"]) => runOutWords({ ...running, state }, "UTC", NOW).when;
-    expect([whenOf("ok"), whenOf("warned")]).toEqual(["Not before it resets", "Almost used up"]);
+    expect([whenOf("ok"), whenOf("warned")]).toEqual(["Not before the reset on 30 Nov 2026", "Almost used up"]);
+    expect(runOutWords({ ...running, period_end: null }, "UTC", NOW).when).toBe("Does not run out");
     expect(runOutWords({ ...usage, state: "ok" }, "UTC", NOW)).toEqual({ rate: "–", when: "–", toLast: "" });
     expect(runOutWords(usage, "UTC", NOW)).toEqual({ rate: "–", when: "Used up", toLast: "" });
   });

@@ -38,7 +38,9 @@ export function runOutWords(usage: Usage, zone: string, nowMs: number): RunOutWo
     if (usage.state === "exhausted") return text("budgetUsedUp");
     if (outMs !== null) return text("runsOutOn", { day: formatDate(zone, outMs), age: formatAge(nowMs, outMs) });
     if (rate === null) return text("rateUnknown");
-    return text(usage.state === "warned" ? "budget_warned" : "budgetLasts");
+    if (usage.state === "warned") return text("budget_warned");
+    const endMs = instantOf(usage.period_end);
+    return endMs === null ? text("budgetLastsLong") : text("budgetLasts", { day: formatDate(zone, endMs) });
   };
   return { rate: rate ?? text("rateUnknown"), when: whenOf(), toLast: limitOf(usage) };
 }

@@ -1,8 +1,19 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { LinkTarget } from "../explain/link-target.ts";
+import { pageTexts } from "../messages/en/pages.ts";
+import { texts } from "../messages/texts.ts";
 import { classNames } from "../ui/class-names.ts";
 import classes from "./target-link.module.css";
+
+const pageText = texts("pages", pageTexts);
+
+type PageName = Exclude<FirstPart<LinkTarget["to"]>, `$${string}`>;
+type FirstPart<P extends string> = P extends `/${infer First}/${string}`
+  ? First
+  : P extends `/${infer Only}`
+    ? Only
+    : never;
 
 interface TargetLinkProps {
   readonly target: LinkTarget;
@@ -27,4 +38,9 @@ export function TargetLink({ target, children, className, label, isButton = fals
       {children}
     </Link>
   );
+}
+
+/** The page that a target is on, or is part of, by its name in the navigation. */
+export function targetName({ to }: LinkTarget): string {
+  return pageText(to.split("/")[1] as PageName);
 }

@@ -39,8 +39,7 @@ it("alerts once a minute while requests of a model wait long in a cell, after th
   expect(await keysAt(60)).toEqual(["queue_wait_long:here:slow"]);
   expect(raised[0]).toMatchObject({
     title: "Long queue waits",
-    detail:
-      "slow in cell here: 5 requests are waiting, the longest for 40 s; the longest wait has been above 30 s for a minute",
+    detail: "slow in cell here: 5 requests are waiting, the longest for 40 s (alert above 30 s)",
     cell: "here",
     count: 1,
   });

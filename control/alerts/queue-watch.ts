@@ -50,7 +50,7 @@ export class QueueWatch {
       sinceMs.set(about, nowMs - since < FOR_MS ? since : nowMs);
       if (nowMs - since < FOR_MS) continue;
       const longest = durationText(Math.floor(longestMs / 1000) * 1000);
-      const detail = `${model} in cell ${cell}: ${queued === 1 ? "1 request is" : `${queued} requests are`} waiting, the longest for ${longest}; the longest wait has been above ${durationText(this.#limitMs)} for a minute`;
+      const detail = `${model} in cell ${cell}: ${queued === 1 ? "1 request is" : `${queued} requests are`} waiting, the longest for ${longest} (alert above ${durationText(this.#limitMs)})`;
       alerts.push(raisedNow(issueOf("queue_wait_long", detail, about), nowMs, cell));
     }
     if (alerts.length > 0) await this.#sink.take(alerts);

@@ -37,7 +37,7 @@ export function batchRecord(row: BatchRow & { readonly tenant_name: string }): B
   const files = resultFilesOf(row);
   const own = {
     ...files,
-    errors: files.error_file_id ? row.errors : faultsOf(row),
+    errors: row.lines_failed > 0 ? row.errors : faultsOf(row),
     batch_id: publicId("batch", row.id),
   };
   return batchSchema.parse({ ...withIsoTimes(row), ...own });

@@ -3,13 +3,12 @@ import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
 import type { BatchFault } from "../../shared/schema/batch.ts";
-import { oneLine } from "../../shared/text/printable.ts";
 import type { Database } from "../db/connect.ts";
 import { inOneLine } from "./answer-text.ts";
 import { publicId } from "./batch-record.ts";
 import type { FileStore } from "./files/contents.ts";
 import { addResults, type ResultPart, stageResults } from "./files/file-store.ts";
-import { errorIn } from "./line-sender.ts";
+import { errorIn, lineFault } from "./line-sender.ts";
 import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const ROWS_AT_ONCE = 100;
@@ -17,9 +16,6 @@ const ROWS_AT_ONCE = 100;
 const PART_MAX_BYTES = 1024 * 1024;
 /** Then the database takes only the names of objects, and fewer of these are small. */
 const BUCKET_PART_MAX_BYTES = 8 * PART_MAX_BYTES;
-
-/** Of the error that a batch shows; its file has it whole. */
-const FAULT_MAX_CHARACTERS = 500;
 
 /** What is read of a line. */
 const RESULT = {
@@ -130,18 +126,9 @@ async function writePart(
 /** Why the first line failed of those that ran; if none did, that the first one never ran. */
 function firstFault(rows: readonly LineRow[], notRun: keyof typeof NOT_RUN): BatchFault {
   const failed = rows.find(({ state }) => state === "failed");
-  const { code, message } = failed === undefined ? NOT_RUN[notRun] : errorIn(failed.answer ?? "");
-  const said = failed === undefined ? message : `${failed.status} ${message}`.trim();
-  return {
-    code: shortText(code),
-    line: (failed ?? rows[0])?.n ?? null,
-    message: shortText(said),
-    param: null,
-  };
+  if (failed === undefined) return lineFault(rows[0]?.n ?? null, null, NOT_RUN[notRun]);
+  return lineFault(failed.n, failed.status, errorIn(failed.answer ?? ""));
 }
-
-/** As a column of JSON takes it. */
-const shortText = (text: string): string => oneLine(text).slice(0, FAULT_MAX_CHARACTERS).toWellFormed();
 
 /** The last line of the next part; null: no line is left. The sizes are read without the answers. */
 async function lastOfPart(db: Database, left: SQL | undefined, mostBytes: number): Promise<number | null> {

@@ -1,6 +1,8 @@
 /** Sends lines of batches to the data plane, and asks what has become of them (docs/rules/batches.md#lines). */
 import { Agent, fetch, type RequestInit, type Response } from "undici";
 import { z } from "zod";
+import type { BatchFault } from "../../shared/schema/batch.ts";
+import { oneLine } from "../../shared/text/printable.ts";
 import { LINE_HEADERS, LINE_OUTCOMES, type LineOutcome } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER, INTERNAL_PATHS } from "../../shared/wire/internal.ts";
 import type { CellAddress } from "../kernel/cells/cells.ts";
@@ -35,6 +37,20 @@ export function errorIn(text: string): { readonly code: string; readonly message
   } catch {
     return { code: "", message: "" };
   }
+}
+
+/** Of the error that a batch shows; its file has it whole. */
+const FAULT_MAX_CHARACTERS = 500;
+/** As a column of JSON takes it. */
+const shortText = (text: string): string => oneLine(text).slice(0, FAULT_MAX_CHARACTERS).toWellFormed();
+
+/** Why a line failed, as its batch shows it. `status`: null if it never ran. */
+export function lineFault(
+  line: number | null,
+  status: number | null,
+  { code, message }: { readonly code: string; readonly message: string },
+): BatchFault {
+  return { code: shortText(code), line, message: shortText(`${status ?? ""} ${message}`.trim()), param: null };
 }
 
 export class LineSender {

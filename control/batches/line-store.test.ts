@@ -113,11 +113,14 @@ it("a batch with failed lines names the first one and its error", async () => {
   if (line === undefined) throw new Error("no line");
   const answer = '{"error":{"code":"tenant_not_active","message":"tenant\\u0000is not active\\ud800"}}';
   await endLines(db, [{ ...line, state: "failed", status: 403, answer }]);
+  const errors = [{ code: "tenant_not_active", line: 2, message: "403 tenant is not active\ufffd" }];
+  const running = await control.request("GET", `/api/v1/batches/${batch.id}`);
+  expect(await running.json()).toMatchObject({ status: "in_progress", lines_failed: 1, errors });
   await db.update(batchLines).set({ state: "waiting" }).where(eq(batchLines.state, "sent"));
   expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe("expired");
   const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
   expect(await shown.json()).toMatchObject({
-    errors: [{ code: "tenant_not_active", line: 2, message: "403 tenant is not active\ufffd" }],
+    errors,
   });
 });
 

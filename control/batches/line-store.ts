@@ -4,7 +4,7 @@
  */
 import { sql } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";
-import type { SentLine } from "./line-sender.ts";
+import { errorIn, lineFault, type SentLine } from "./line-sender.ts";
 
 export interface ClaimedLine extends SentLine {
   readonly model: string;
@@ -106,7 +106,7 @@ export function nextEnds(waiting: Iterable<LineEnd>): readonly LineEnd[] {
   return next;
 }
 
-/** Stores what lines came to, with the counts of their batches. Returns how many had a request that was still the newest. */
+/** Stores what lines came to, with the counts of their batches and the first error of each. Returns how many had a request that was still the newest. */
 export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<number> {
   const given = JSON.stringify(
     ends.map(({ batchId, n, tries, requestId, state, status, answer, answerFileId }) => ({
@@ -118,24 +118,27 @@ export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<
       status,
       answer,
       answer_file_id: answerFileId,
+      fault: state === "failed" ? lineFault(n, status, errorIn(answer ?? "")) : null,
     })),
   );
   const ended = await rowsOf<{ n: number }>(
     db.execute(sql`
       WITH given AS (
         SELECT * FROM jsonb_to_recordset(${given}::jsonb) AS g(batch_id uuid, n integer, tries integer, request_id uuid,
-          state text, status integer, answer text, answer_file_id uuid)
+          state text, status integer, answer text, answer_file_id uuid, fault jsonb)
       ), ended AS (
         UPDATE batch_lines l SET state = g.state, tries = g.tries, status = g.status, answer = g.answer,
           answer_file_id = g.answer_file_id, body = CASE WHEN g.state = 'waiting' THEN l.body ELSE '' END
         FROM given g
         WHERE l.batch_id = g.batch_id AND l.n = g.n AND l.request_id = g.request_id AND l.state = 'sent'
-        RETURNING l.batch_id, l.n, l.state
+        RETURNING l.batch_id, l.n, l.state, g.fault
       ), counted AS (
         UPDATE batches b SET lines_completed = lines_completed + c.completed, lines_failed = lines_failed + c.failed,
+          errors = CASE WHEN b.errors = '[]'::jsonb AND c.failed > 0 THEN jsonb_build_array(c.fault) ELSE b.errors END,
           updated_at = now()
         FROM (SELECT batch_id, count(*) FILTER (WHERE state = 'completed')::int AS completed,
-          count(*) FILTER (WHERE state = 'failed')::int AS failed FROM ended GROUP BY batch_id) c
+          count(*) FILTER (WHERE state = 'failed')::int AS failed,
+          (array_agg(fault ORDER BY n) FILTER (WHERE state = 'failed'))[1] AS fault FROM ended GROUP BY batch_id) c
         WHERE b.id = c.batch_id AND c.completed + c.failed > 0
       )
       SELECT n FROM ended`),

@@ -83,7 +83,7 @@ describe("an active alert", () => {
     await downModel();
     const { page } = await console_.open({ as: "admin" });
     await page.goto("/alerts");
-    const cell = page.getByRole("row", { name: /Model down/ }).locator("td:has(> p)");
+    const cell = page.getByRole("row", { name: /Model down/ }).locator('td[data-column="next"]');
     await cell.waitFor();
     const cutPixels = await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
     await cell.click();
@@ -152,7 +152,7 @@ describe("a channel", () => {
     await creating.getByText("Enter the URL of the webhook.").waitFor();
     await creating.getByLabel("Webhook URL").fill(`${sink.url}/hook`);
     await creating.getByLabel("Minimum severity").selectOption("critical");
-    await creating.getByText("Alerts: all").click();
+    await creating.getByText("All alerts").click();
     await creating.getByLabel("Backup failed").check();
     await creating.getByRole("button", { name: "Add channel" }).click();
     await page.getByText(`Channel ${name} added`).waitFor();

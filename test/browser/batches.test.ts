@@ -57,6 +57,7 @@ it("shows a batch of 10,000 lines moving, and an admin cancels it", async () => 
     .waitFor();
   await page.goto(`/batches?q=${batch.id}`);
   await row.getByRole("button", { name: "Cancel batch" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Cancel batch" }).click();
   await row.getByText("Cancelled", { exact: true }).waitFor();
   const [shownBatch] = await gateway.must<readonly Batch[]>("GET", `/batches?q=${batch.id}`);
   expect(shownBatch?.lines_completed).toBeGreaterThan(0);

@@ -231,19 +231,9 @@ async function pagesOfObjects(): Promise<readonly string[]> {
       "history",
       "edit",
     ].map((tab) => `/tenants/${tenant.id}?tab=${tab}`),
-    ...[
-      "overview",
-      "connection",
-      "reliability",
-      "capacity",
-      "cache",
-      "boons",
-      "guardrails",
-      "health",
-      "usage",
-      "history",
-      "edit",
-    ].map((tab) => `/models/${model.id}?tab=${tab}`),
+    ...["overview", "connection", "reliability", "capacity", "boons", "health", "usage", "history", "edit"].map(
+      (tab) => `/models/${model.id}?tab=${tab}`,
+    ),
     `/keys?key_id=${key?.id}`,
   ];
 }

@@ -134,11 +134,10 @@ describe("a model", () => {
     const { page } = visit;
     await page.goto(`/models/${model.id}`);
     for (const [tab, words] of [
-      ["Reliability", "Endpoint selection"],
+      ["Reliability and cache", "Endpoint selection"],
+      ["Reliability and cache", "Hit rate"],
       ["Capacity", "0 in use, 0 waiting; no limit of its own"],
-      ["Cache", "Hit rate"],
       ["Add-ons and tools", "Capabilities"],
-      ["Guardrails", "Guardrails belong to tenants"],
       ["Health", "Health checks"],
       ["Usage", "By key"],
       ["Activity", "created model"],

@@ -14,7 +14,7 @@ describe("what needs attention", () => {
     const { page, problems } = await fixture.open({ as: "admin" });
     await page.goto("/?all=true");
     await page.getByRole("heading", { name: `Model ${name} is down` }).waitFor();
-    await tabTo(page, `Open: Model ${name} is down`);
+    await tabTo(page, `Models: Model ${name} is down`);
     await page.keyboard.press("Enter");
     await page.waitForURL((url) => url.pathname === `/models/${model.id}` && url.searchParams.get("tab") === "health");
     await page.getByText("Health checks", { exact: true }).waitFor();

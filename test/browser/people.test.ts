@@ -185,7 +185,11 @@ it("an admin gives a person a second tenant, and takes an invitation back", asyn
   );
   expect(await isFine(visit)).toEqual(FINE);
   await page.goto("/users?tab=invitations");
-  await page.getByRole("button", { name: `Revoke the invitation for ${email}` }).click();
+  await page.getByRole("row", { name: email }).getByRole("button", { name: "Revoke" }).click();
+  await page
+    .getByRole("alertdialog", { name: `Revoke the invitation for ${email}?` })
+    .getByRole("button", { name: "Revoke" })
+    .click();
   await page.getByText(`Invitation for ${email} revoked`).waitFor();
   expect({ left: await invitationsOf(email), sideways: await sidewaysPixels(page) }).toEqual({ left: [], sideways: 0 });
 });

@@ -248,17 +248,17 @@ describe("the playground", () => {
     await page.goto(`/playground?model=${minted.model.model_name}${as === "admin" ? `&tenant_id=${tenant.id}` : ""}`);
     await say(page, "Am I served?");
     const answer = answers(page, minted);
-    await answer.getByText("Waiting for a slot.").waitFor();
+    await answer.getByText("Waiting for a slot for").waitFor();
     await answer
       .getByText(
         as === "admin"
-          ? `1 request of ${tenant.name} for ${minted.model.model_name} is waiting: the model has reached its max concurrency. It is first in its queue.`
-          : /^Waiting for a slot\. 1 running, 1 waiting \(longest .*\)\. The model's slots are all in use\.$/,
+          ? `1 request of ${tenant.name} for ${minted.model.model_name} is waiting: the model has reached its max concurrency. This request is first in the queue.`
+          : /^Waiting for a slot for [^.]*\. 1 running, 1 waiting \(longest .*\)\. The model's slots are all in use\.$/,
       )
       .waitFor();
     held.abort();
     await answer.getByText("w0 w1").waitFor();
-    expect(await answer.getByText("Waiting for a slot.").count()).toBe(0);
+    expect(await answer.getByText("Waiting for a slot for").count()).toBe(0);
     await page.getByRole("button", { name: "Stop" }).click();
     expect(visit.problems()).toEqual([]);
   });

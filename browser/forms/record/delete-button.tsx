@@ -6,6 +6,8 @@ import { type Answered, useAnnouncedWrite } from "./use-announced-write.ts";
 
 interface DeleteButtonProps {
   readonly label: string;
+  /** The button that changes nothing; absent: "Cancel". */
+  readonly cancelLabel?: string;
   /** The question, such as "Delete the key web?". */
   readonly title: string;
   readonly send: () => Answered;
@@ -16,7 +18,7 @@ interface DeleteButtonProps {
   readonly done: string;
   /** That it is still there; why is added. */
   readonly failed: string;
-  readonly onDeleted: () => void;
+  readonly onDeleted?: () => void;
   /** What goes with it. */
   readonly children: ReactNode;
 }
@@ -24,6 +26,7 @@ interface DeleteButtonProps {
 /** Deletes something for good after a question, which stays open when it fails. */
 export function DeleteButton({
   label,
+  cancelLabel,
   title,
   send,
   touches,
@@ -40,7 +43,10 @@ export function DeleteButton({
     ...(ends === undefined ? {} : { ends }),
     done: () => done,
     failed: () => failed,
-    onDone: onDeleted,
+    onDone: () => {
+      setAsked(false);
+      onDeleted?.();
+    },
   });
   return (
     <>
@@ -53,6 +59,7 @@ export function DeleteButton({
         onConfirm={() => write.run(null)}
         title={title}
         confirmLabel={label}
+        {...(cancelLabel === undefined ? {} : { cancelLabel })}
         isBusy={write.isBusy}
       >
         {children}

@@ -45,8 +45,8 @@ export const explainTexts = {
   fix_stream_and_attempts: "Failed attempts take time. Check the health of the model's endpoints.",
   fix_upstream: "Check the health of the model and its endpoints.",
   askOperator: "Ask a gateway admin, and give them the request ID {requestId}.",
-  waitFirst: "It is first in its queue.",
-  waitAhead: "Up to {count, plural, one {# request} other {# requests}} of its queue can go first.",
+  waitFirst: "This request is first in the queue.",
+  waitAhead: "Up to {count, plural, one {# request} other {# requests}} of the queue can go first.",
   load: "{running} running, {queued} waiting",
   loadLongest: " (longest {duration})",
   waits_tenant_limit: "The tenant's concurrent requests are all in use.",
@@ -61,7 +61,7 @@ export const explainTexts = {
   wait_model_cap_name: "Model concurrency",
   wait_model_cap: "the model has reached its max concurrency",
   wait_model_cap_fix: "A request for this model finishes, or the model's max concurrency is raised.",
-  wait_group_share_name: "Group share",
+  wait_group_share_name: "Share of {group}",
   wait_group_share: "the group {group} uses its share of the slots, and other groups need the rest",
   wait_group_share_fix:
     "A request of the group finishes, other groups need fewer slots, or the group's weight is raised.",
@@ -100,8 +100,7 @@ export const explainTexts = {
   attention_alert_text: "This alert is active.",
   alert_upstream:
     "Requests for this model fail at its upstream. Open its failed requests, then check the upstream's own log.",
-  alert_queue:
-    "Open the queues: each names what blocks it. Model: add an endpoint or raise its max concurrency. Tenant or share: raise its limit or weight. Cell: add slots.",
+  alert_queue: "Open the queues: each shows what blocks it, and what unblocks it.",
   alert_mcp: "Test the connection of the MCP server, then check its own log.",
   alert_guardrails: "Check the tenant's guardrails, and its requests if you did not expect this.",
   alert_objects:
@@ -148,7 +147,9 @@ export const explainTexts = {
   rateUnknown: "–",
   perDay: "{amount} a day",
   tokensShort: "{tokens} tokens",
-  budgetLasts: "Not before it resets",
+  budgetLasts: "Not before the reset on {day}",
+  budgetLastsLong: "Does not run out",
+  leftHeld: "{left} ({held} held)",
   budgetUsedUp: "Used up",
   runsOutOn: "{day} ({age})",
   rateLasts: "At {rate}, the budget lasts until it resets.",

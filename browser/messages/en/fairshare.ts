@@ -39,7 +39,7 @@ export const fairshareTexts = {
   otherReason: "Another limit blocks it now: {reason}.",
   showOther: "Show that limit",
   letsGo: "What would unblock it",
-  tenantPage: "Tenant",
+  tenantPage: "Open {tenant}",
   requestsOf: "Requests for this model",
   factQueued: "Waiting requests",
   factLongest: "Longest wait",

@@ -3,7 +3,7 @@ export const healthTexts = {
   healthy: "Healthy",
   healthy_text: "The last check or request succeeded.",
   degraded: "Degraded",
-  degraded_text: "It responds, but with errors. It still gets requests.",
+  degraded_text: "Some of its requests or checks fail. It still gets requests.",
   unhealthy: "Down",
   unhealthy_text: "Its checks fail, or no replica serves it. Failed checks in a row: {count}.",
   unknown: "Unknown",

@@ -68,7 +68,7 @@ export const keysTexts = {
   traceOff: "Tracing is off for {name}",
   tracing: "Tracing",
   ofConsole:
-    "The console made this key for a person's calls and batches. It expires without them, and nobody can rotate or change it.",
+    "The console made this key for a person's calls and batches. It expires without them. It can be disabled or deleted, not changed.",
   rotate: "Rotate",
   rotateTitle: "Rotate the secret of {name}",
   rotateText: "ID, budget and everything else stay the same. Choose how long the old secret remains valid.",

@@ -115,7 +115,7 @@ export const logsTexts = {
   factEnergy: "Energy",
   factEnergyCost: "Energy cost",
   factCarbon: "Carbon",
-  notTraced: "Approximate: tracing was off, or the trace has expired.",
+  notTraced: "Approximate: no trace of this request.",
   captured: "Captured request",
   captureHint: "Bodies are kept for 24 hours if capture was on. The audit log records each read.",
   captureShow: "Show captured request",

@@ -2,7 +2,7 @@
 export const maintenanceTexts = {
   start: "Start maintenance",
   title: "Maintenance",
-  text: "Stops checks and alerts. Requests are still served, but those for the model name auto go elsewhere.",
+  text: "Stops checks and alerts. Requests are still served, but requests for auto go to other models.",
   startFor: "Start maintenance for {length}",
   end: "End maintenance",
   started: "{name} is in maintenance until {instant}",

@@ -1,7 +1,7 @@
 /** Texts of the playground. */
 export const playgroundTexts = {
   key: "API key (optional)",
-  keyHint: "Call with this key instead of a temporary console key. Kept in this tab until you sign out.",
+  keyHint: "Empty: a temporary console key. Kept in this tab until you sign out.",
   keyWrong: "A key has only letters, digits and symbols, no spaces.",
   forget: "Forget the key",
   model: "Model",
@@ -60,7 +60,7 @@ export const playgroundTexts = {
   you: "You",
   sendAgain: "Send again",
   running: "Waiting for the model's answer",
-  waitsForSlot: "Waiting for a slot.",
+  waitsForSlot: "Waiting for a slot for {duration}.",
   stopped: "Stopped.",
   reasoning: "Reasoning",
   calls: "calls {name}",

@@ -1,7 +1,7 @@
 /** Texts of the price list. */
 export const pricesTexts = {
   title: "Prices",
-  note: "USD per 1M tokens or characters. A dash means that no price is set, so the cost is unknown.",
+  note: "USD per 1M tokens or characters. Grey: the price of input or output, which applies. A dash: no price, so the cost is unknown.",
   filter: "Name or upstream model",
   model: "Model",
   type: "Type",
@@ -15,8 +15,8 @@ export const pricesTexts = {
   audio: "Audio, per minute",
   characters: "Characters",
   batch: "Batch price",
-  sameAsInput: "Not set: the same as other input tokens",
-  sameAsOutput: "Not set: the same as other output tokens",
+  sameAsInput: "Not set: the price of input",
+  sameAsOutput: "Not set: the price of output",
   empty: "No models yet",
   emptyText: "Prices are set for each model, per million tokens. Costs and budgets in USD follow from them.",
   toModels: "Create a model",

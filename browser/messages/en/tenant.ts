@@ -11,7 +11,7 @@ export const tenantTexts = {
   editButton: "Edit",
   try: "Call as this tenant",
   editDone: "Back",
-  editNote: "Policies are on their own tabs.",
+  editNote: "Guardrails and compression have their own tabs.",
   settings: "Settings",
   allModels: "All models.",
   schedule: "Schedule",

@@ -4,7 +4,7 @@ import { lazy, Suspense } from "react";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { explainAlert } from "../../explain/explain-alert.ts";
-import { TargetLink } from "../../links/target-link.tsx";
+import { TargetLink, targetName } from "../../links/target-link.tsx";
 import { alertsTexts } from "../../messages/en/alerts.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
@@ -57,8 +57,8 @@ function Head({ alert }: AlertProps) {
         <SeverityBadge severity={severity} />
         <MarkBadges {...alert} />
         {link !== null && (
-          <TargetLink target={link} label={text("openOf", { title })} isButton>
-            {text("open")}
+          <TargetLink target={link} label={`${targetName(link)}: ${title}`} isButton>
+            {targetName(link)}
           </TargetLink>
         )}
       </Row>
@@ -108,9 +108,12 @@ function Occurrences({ alertKey: key }: { readonly alertKey: string }) {
             <p>{text("occurrencesNone")}</p>
           ) : (
             <ul>
-              {rows.map(({ id, since, last_at, repeats, detail }) => (
+              {rows.map(({ id, state, since, last_at, repeats, detail }) => (
                 <li key={id}>
-                  {text(repeats === 0 ? "occurrenceOnce" : "occurrence", { since: at(since), last: at(last_at) })}
+                  {text(state === "active" ? "occurrenceActive" : repeats === 0 ? "occurrenceOnce" : "occurrence", {
+                    since: at(since),
+                    last: at(last_at),
+                  })}
                   {repeats > 0 && `, ${text("occurrenceRepeats", { count: repeats })}`}. <bdi>{detail}</bdi>
                 </li>
               ))}

@@ -142,7 +142,7 @@ const COLUMNS: readonly ListColumn<Entry>[] = [
   {
     id: "state",
     head: text("state"),
-    cell: ({ state }) => <Badge tone={state === "active" ? "bad" : "neutral"}>{text(`state_${state}`)}</Badge>,
+    cell: ({ state }) => <Badge tone={state === "active" ? "warn" : "neutral"}>{text(`state_${state}`)}</Badge>,
   },
   { id: "since", head: text("since"), cell: ({ since }) => <Age at={since} /> },
   { id: "last", head: text("lastAt"), cell: ({ last_at }) => <Age at={last_at} /> },

@@ -2,9 +2,11 @@
 import { lazy, Suspense } from "react";
 import { api, type Records } from "../../data/api.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { endAfter, LENGTHS_MS } from "../../forms/until/ends.ts";
 import { alertsTexts } from "../../messages/en/alerts.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
+import { serverNowMs } from "../../time/server-time.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Panel, Row } from "../../ui/layout.tsx";
@@ -15,15 +17,19 @@ const UntilChoice = lazy(async () => ({ default: (await import("../../forms/unti
 
 type Change = Records["ChangeAlertMark"];
 
-export function MarkActions({ alert }: { readonly alert: Records["AlertDetail"] }) {
-  const { key, acknowledged, muted_until, firing_since } = alert;
+/** Writes what people say of an alert, with an undo. */
+function useMark({
+  key,
+  acknowledged = false,
+  muted_until,
+}: Pick<Records["AlertDetail"], "key" | "muted_until"> & { readonly acknowledged?: boolean }) {
   const { zone } = useZone();
   const said = ({ acknowledged: isKnown, muted_until: until }: Change): string => {
     if (isKnown !== undefined) return text(isKnown ? "acknowledged" : "unacknowledged");
     if (until === null || until === undefined) return text("unmuted");
     return text("muted", { instant: formatInstant(zone, instantOf(until), "minute") });
   };
-  const write = useAnnouncedWrite<Change>({
+  return useAnnouncedWrite<Change>({
     send: async (body) => await api.PATCH("/api/v1/alerts/{key}", { params: { path: { key } }, body }),
     touches: ["/api/v1/alerts", "/api/v1/alerts/{key}", "/api/v1/overview/attention", "/api/v1/audit"],
     done: said,
@@ -33,6 +39,23 @@ export function MarkActions({ alert }: { readonly alert: Records["AlertDetail"] 
       return { variables, done: said(variables) };
     },
   });
+}
+
+/** In a list: mutes an alert for an hour. */
+export function MuteHour({ alert }: { readonly alert: Records["FiringAlert"] }) {
+  const write = useMark(alert);
+  if (alert.muted_until !== null) return null;
+  const until = (): string => endAfter(serverNowMs(), LENGTHS_MS["1h"]);
+  return (
+    <Button writes isBusy={write.isBusy} onClick={() => write.run({ muted_until: until() })}>
+      {text("muteHour")}
+    </Button>
+  );
+}
+
+export function MarkActions({ alert }: { readonly alert: Records["AlertDetail"] }) {
+  const { acknowledged, muted_until, firing_since } = alert;
+  const write = useMark(alert);
   return (
     <Panel title={text("mute")} note={text("muteText")}>
       <Suspense fallback={null}>

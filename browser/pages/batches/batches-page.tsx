@@ -10,7 +10,7 @@ import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
-import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import { SearchField } from "../../forms/search-field.tsx";
 import { batchesTexts } from "../../messages/en/batches.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
@@ -159,24 +159,28 @@ function Progress({ batch }: { readonly batch: Batch }) {
     <span title={formatShare(share)}>
       <progress className={classes["progress"]} value={share} aria-label={text("progress")} />{" "}
       {text("progressOf", { done, total: formatCount(batch.lines_total) })}
+      {batch.lines_failed > 0 && text("someFailed", { failed: formatCount(batch.lines_failed) })}
     </span>
   );
 }
 
 function Cancel({ batch: { id, batch_id, tenant_id } }: { readonly batch: Batch }) {
   const { role } = useCurrentUser();
-  const write = useAnnouncedWrite<null>({
-    send: async () =>
-      role === "admin"
-        ? await api.POST("/api/v1/batches/{id}/cancel", { params: { path: { id } } })
-        : { response: await callAsTenant(tenant_id, `/batches/${batch_id}/cancel`, { method: "POST" }) },
-    touches: ["/api/v1/batches"],
-    done: () => text("cancelDone", { id: batch_id }),
-    failed: () => text("cancelFailed", { id: batch_id }),
-  });
   return (
-    <Button writes isBusy={write.isBusy} onClick={() => write.run(null)}>
-      {text("cancel")}
-    </Button>
+    <DeleteButton
+      label={text("cancel")}
+      cancelLabel={text("keep")}
+      title={text("cancelTitle")}
+      send={async () =>
+        role === "admin"
+          ? await api.POST("/api/v1/batches/{id}/cancel", { params: { path: { id } } })
+          : { response: await callAsTenant(tenant_id, `/batches/${batch_id}/cancel`, { method: "POST" }) }
+      }
+      touches={["/api/v1/batches"]}
+      done={text("cancelDone")}
+      failed={text("cancelFailed", { id: batch_id })}
+    >
+      {text("cancelText")}
+    </DeleteButton>
   );
 }

@@ -124,7 +124,8 @@ function BatchForm({ onDone }: { readonly onDone: () => void }) {
         <div>
           <Button type="submit" tone="primary" isBusy={write.isBusy} disabled={!isReady}>
             {text("create")}
-          </Button>
+          </Button>{" "}
+          {!isReady && text("needs")}
         </div>
       </Stack>
     </form>

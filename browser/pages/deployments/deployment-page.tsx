@@ -7,7 +7,6 @@ import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { historyTexts } from "../../messages/en/history.ts";
-import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
@@ -19,7 +18,6 @@ import { ProvisionerNotice } from "./provisioner-notice.tsx";
 
 const text = texts("deployments", deploymentTexts);
 const historyText = texts("history", historyTexts);
-const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/deployments/$modelId");
 const ReplicasTab = lazy(async () => ({ default: (await import("./replicas-tab.tsx")).ReplicasTab }));
 const History = lazy(async () => ({ default: (await import("../../forms/history/history.tsx")).History }));
@@ -103,7 +101,6 @@ function DeploymentParts({ spec }: { readonly spec: Records["ManagedModel"] }) {
     <>
       <PageHead
         title={<bdi>{model_name}</bdi>}
-        question={pageText("deploymentsQuestion")}
         actions={<DeploymentActions spec={spec} replicas={replicas.data ?? []} />}
       />
       <ProvisionerNotice />

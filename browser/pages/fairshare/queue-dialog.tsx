@@ -73,7 +73,7 @@ function QueueDialog({
       {queue !== undefined && <Held queue={queue} isHeld={now !== undefined} live={live} cell={cell} helps={helps} />}
       <Row>
         <TargetLink target={tenantTarget(named.tenantId, "overview")} isButton>
-          {text("tenantPage")}
+          {text("tenantPage", { tenant: queue?.tenant ?? "" })}
         </TargetLink>
         <TargetLink target={pageTarget("/logs", { model: named.model, tenant_id: named.tenantId })} isButton>
           {text("requestsOf")}

@@ -100,6 +100,7 @@ function Requests({ search, role, tenantId, tenantName, onChange }: RequestsProp
     [onChange, search],
   );
   const compareKey = compared.join();
+  const isBeside = search.open !== undefined || compared.length === 2;
   const columns = useMemo(
     () => [
       {
@@ -109,9 +110,9 @@ function Requests({ search, role, tenantId, tenantName, onChange }: RequestsProp
           <CompareBox id={id} isChosen={compareKey.split(",").includes(id)} onToggle={toggle} />
         ),
       },
-      ...tableColumns(chosen),
+      ...tableColumns(isBeside && search.columns === undefined ? chosen.filter(({ id }) => !ALONE.has(id)) : chosen),
     ],
-    [chosen, compareKey, toggle],
+    [chosen, isBeside, search.columns, compareKey, toggle],
   );
   const { hasNextPage, isFetching, fetchNextPage } = list;
   const onEnd = useCallback(() => {
@@ -136,7 +137,7 @@ function Requests({ search, role, tenantId, tenantName, onChange }: RequestsProp
   const detail =
     openId === undefined ? null : { requestId: openId, listed: rows.find((row) => row.request_id === openId), role };
   const isFiltered = Object.keys(filtersOf(search, role)).length > 0 || windowOfSearch(search) !== null;
-  const showsFacets = search.facets === undefined ? isRoomy : search.facets === "on";
+  const showsFacets = search.facets === undefined ? isRoomy && !isBeside : search.facets === "on";
   const isListed = list.isFetched && !list.isPlaceholderData;
   return (
     <>
@@ -249,6 +250,8 @@ function Requests({ search, role, tenantId, tenantName, onChange }: RequestsProp
   );
 }
 
+/** Left out beside an open request, which says them all. */
+const ALONE: ReadonlySet<string> = new Set(["queue", "first", "total"]);
 const rowKey = ({ request_id }: SeenLog): string => request_id;
 
 /** The query of the address. The clock is read when the filters change, so that the list does not begin anew by itself. */

@@ -63,11 +63,12 @@ describe("the live list", () => {
               feed = { rows: rowsOfPages([feed, page]), next: page.next };
             } else {
               const before = new Set(ids(feed.rows));
+              const end = feed.next === null ? undefined : feed.rows.at(-1);
               const top = await readTop(feed.rows[0], async (address) => ledger.page(address));
               const merged = withNewest(feed, top, MOST, addressAfter);
               feed = merged.feed;
               expect([...merged.fresh].toSorted()).toEqual(
-                ids(top.rows)
+                ids(top.rows.filter((row) => end === undefined || newestFirst(row, end) < 0))
                   .filter((id) => !before.has(id))
                   .toSorted(),
               );
@@ -108,6 +109,18 @@ describe("the live list", () => {
         expect(ids(feed.rows)).toEqual(ids(ledger.rows.toSorted(newestFirst)));
       }),
     );
+  });
+
+  it("counts as new no row that the next page of the list has", async () => {
+    const ledger = new Ledger();
+    for (let at = 0; at < 2 * PAGE_ROWS; at += 1) ledger.rows.push({ ts_ms: 1_000_000 + at, request_id: `r${at}` });
+    const feed = ledger.page(null);
+    const top = await readTop(feed.rows[0], async (address) => ledger.page(address));
+    expect(ids(top.rows).length).toBeGreaterThan(feed.rows.length);
+    expect([...withNewest(feed, top, MOST, addressAfter).fresh]).toEqual([]);
+    ledger.rows.push({ ts_ms: 1_000_050, request_id: "new" });
+    const later = await readTop(feed.rows[0], async (address) => ledger.page(address));
+    expect([...withNewest(feed, later, MOST, addressAfter).fresh]).toEqual(["new"]);
   });
 
   it("starts over when more rows arrived than are read at once", async () => {

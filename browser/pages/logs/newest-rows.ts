@@ -49,7 +49,7 @@ export async function readTop<T extends LedgerKey>(
 
 interface Merged<T> {
   readonly feed: Feed<T>;
-  /** Ids of the rows that were not there before. */
+  /** Ids of the rows that came after the feed was read. What stands below its end is older, and comes with its next page. */
   readonly fresh: ReadonlySet<string>;
 }
 
@@ -64,11 +64,17 @@ export function withNewest<T extends LedgerKey>(
   after: (row: T) => string,
 ): Merged<T> {
   const known = new Set(feed.rows.map(({ request_id }) => request_id));
-  const fresh = new Set(top.rows.map(({ request_id }) => request_id).filter((id) => !known.has(id)));
+  const [feedEnd, topEnd] = [feed.rows.at(-1), top.rows.at(-1)];
+  const isAbove = (row: T): boolean => feed.next === null || feedEnd === undefined || newestFirst(row, feedEnd) < 0;
+  const fresh = new Set(
+    top.rows
+      .filter(isAbove)
+      .map(({ request_id }) => request_id)
+      .filter((id) => !known.has(id)),
+  );
   if (!meet(feed, top)) return { feed: top, fresh };
   const byId = new Map([...feed.rows, ...top.rows].map((row) => [row.request_id, row]));
   const rows = [...byId.values()].sort(newestFirst);
-  const [feedEnd, topEnd] = [feed.rows.at(-1), top.rows.at(-1)];
   const isTopLonger =
     top.next === null || (feedEnd !== undefined && topEnd !== undefined && newestFirst(feedEnd, topEnd) < 0);
   const next = isTopLonger ? top.next : feed.next;

@@ -17,22 +17,19 @@ const text = texts("models", modelsTexts);
 const historyText = texts("history", historyTexts);
 const EVERY_MS = 60_000;
 
-/** How upstream calls are timed, repeated and spread over endpoints (docs/rules/models.md#timeouts-and-retries). */
+/**
+ * How upstream calls are timed, repeated and spread over endpoints (docs/rules/models.md#timeouts-and-retries); stored answers,
+ * and how often they were given (docs/rules/response-cache.md).
+ */
 export function ReliabilityTab({ model }: ModelTabProps) {
-  return (
-    <Panel title={text("reliability")}>
-      <ModelFacts section="reliability" model={model} />
-    </Panel>
-  );
-}
-
-/** Stored answers, and how often they were given (docs/rules/response-cache.md). */
-export function CacheTab({ model }: ModelTabProps) {
   const used = useQuery(
     read("/api/v1/usage/cache", { params: { query: { model: model.model_name } } }, { everyMs: EVERY_MS }),
   );
   return (
     <>
+      <Panel>
+        <ModelFacts section="reliability" model={model} />
+      </Panel>
       <Panel title={text("cache")} note={text("cacheNote")}>
         <ModelFacts section="cache" model={model} />
       </Panel>

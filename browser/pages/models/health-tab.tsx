@@ -63,7 +63,9 @@ export function HealthTab({ model }: ModelTabProps) {
 
 function Summary({ summary }: { readonly summary: Records["ModelHealthSummary"] }) {
   const { zone } = useZone();
-  const { tone, title, sentence } = explainHealth(summary, zone, useNow(MINUTE_MS));
+  const nowMs = useNow(MINUTE_MS);
+  const { tone, title, sentence } = explainHealth(summary, zone, nowMs);
+  const isChecked = (instantOf(summary.maintenance_until) ?? 0) <= nowMs;
   const { consecutive_failures, last_checked_at, last_latency_ms, last_message, next_check_at } = summary;
   return (
     <>
@@ -76,7 +78,7 @@ function Summary({ summary }: { readonly summary: Records["ModelHealthSummary"] 
           [text("latency"), formatMs(last_latency_ms)],
           [text("message"), <bdi key="message">{formatText(last_message)}</bdi>],
           [text("failures"), formatCount(consecutive_failures)],
-          [text("nextCheck"), <NextCheck key="next" at={next_check_at} />],
+          ...(isChecked ? [[text("nextCheck"), <NextCheck key="next" at={next_check_at} />] as const] : []),
         ]}
       />
     </>

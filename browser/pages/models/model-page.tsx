@@ -6,7 +6,6 @@ import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { commonText } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
-import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -21,7 +20,6 @@ import type { ModelTabProps } from "./model-tab.ts";
 import { MODEL_TABS } from "./models-search.ts";
 
 const text = texts("models", modelsTexts);
-const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/models/$modelId");
 const EVERY_MS = 20_000;
 const MINUTE_MS = 60_000;
@@ -38,9 +36,7 @@ const LOADS: Readonly<Record<ModelTab, () => Promise<{ default: ComponentType<Mo
   },
   reliability: async () => ({ default: (await import("./form-tabs.tsx")).ReliabilityTab }),
   capacity: async () => ({ default: (await import("./capacity-tab.tsx")).CapacityTab }),
-  cache: async () => ({ default: (await import("./form-tabs.tsx")).CacheTab }),
   boons: async () => ({ default: (await import("./form-tabs.tsx")).ModelBoonsTab }),
-  guardrails: async () => ({ default: (await import("./guardrails-tab.tsx")).ModelGuardrailsTab }),
   health: async () => ({ default: (await import("./health-tab.tsx")).HealthTab }),
   usage: async () => ({ default: (await import("./usage-tab.tsx")).ModelUsageTab }),
   history: async () => ({ default: (await import("./form-tabs.tsx")).ModelHistoryTab }),
@@ -127,7 +123,7 @@ function ModelParts({ model }: ModelTabProps) {
     <>
       <PageHead
         title={<bdi>{model.model_name}</bdi>}
-        question={model.description === "" ? pageText("modelsQuestion") : <bdi>{model.description}</bdi>}
+        question={model.description === "" ? undefined : <bdi>{model.description}</bdi>}
         actions={
           <>
             <HealthBadge status={shownHealth(model, nowMs)} />

@@ -1,6 +1,6 @@
 /** What would stop working without a model is said before it is deleted. */
 import { expect, it } from "vitest";
-import { mayUse, referencesTo } from "./model-references.ts";
+import { referencesTo } from "./model-references.ts";
 
 type Args = Parameters<typeof referencesTo>;
 const tenant = (name: string, allowed_models: string[] | null, guard_model: string | null = null): Args[1][number] => ({
@@ -31,13 +31,4 @@ it("finds nothing where every model is allowed", () => {
     guard: [],
     settings: [],
   });
-});
-
-it("knows who may use a model", () => {
-  expect([null, [], ["m"], ["n"]].map((allowed_models) => mayUse({ allowed_models }, "m"))).toEqual([
-    true,
-    true,
-    true,
-    false,
-  ]);
 });

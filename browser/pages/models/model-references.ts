@@ -22,11 +22,6 @@ interface References {
   readonly settings: readonly (typeof NAMING_SETTINGS)[number][];
 }
 
-/** True when the tenant or key may use the model: a list that is empty or not set allows every model. */
-export function mayUse({ allowed_models: allowed }: Pick<Tenant, "allowed_models">, modelName: string): boolean {
-  return allowed === null || allowed.length === 0 || allowed.includes(modelName);
-}
-
 /** Everything that names the model, of what was read. */
 export function referencesTo(
   modelName: string,

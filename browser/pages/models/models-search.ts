@@ -19,9 +19,7 @@ export const MODEL_TABS = [
   "connection",
   "reliability",
   "capacity",
-  "cache",
   "boons",
-  "guardrails",
   "health",
   "usage",
   "history",
@@ -29,7 +27,6 @@ export const MODEL_TABS = [
 ] as const;
 
 export const modelSearch = searchParams({
-  ...listParams("guardrails_"),
   ...listParams("checks_"),
   ...listParams("by_key_"),
   ...listParams("endpoints_"),

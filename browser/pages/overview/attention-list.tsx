@@ -1,6 +1,6 @@
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import { explainAttention } from "../../explain/explain-attention.ts";
-import { TargetLink } from "../../links/target-link.tsx";
+import { TargetLink, targetName } from "../../links/target-link.tsx";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant } from "../../time/instants.ts";
@@ -82,8 +82,8 @@ function Entry({ item }: { readonly item: AttentionItem }) {
         </TargetLink>
       )}
       {link !== null && (
-        <TargetLink target={link} label={text("openOf", { title })} isButton>
-          {text("open")}
+        <TargetLink target={link} label={`${targetName(link)}: ${title}`} isButton>
+          {targetName(link)}
         </TargetLink>
       )}
     </li>

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, useBlocker } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { readPrivate, writePrivate } from "../../data/private-storage.ts";
@@ -57,6 +57,8 @@ export function PlaygroundPage() {
   const as = callAs(key, role, tenantId);
   const isReady = as !== null && model !== undefined;
   const isRunning = turns.at(-1)?.lanes.some((lane) => lane.at(-1)?.state === "running") === true;
+  // another page of the console leaves the call running, a window that closes ends it
+  useBlocker({ shouldBlockFn: () => false, enableBeforeUnload: isRunning });
   const choose = (change: Partial<ReturnType<typeof route.useSearch>>): void =>
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
   const sending: Omit<Sending, "as"> = {

@@ -1,6 +1,6 @@
 /** What the portal says: whether applications can call, and what a model costs. */
 import { describe, expect, it } from "vitest";
-import { budgetLeft } from "../../explain/budget-left.ts";
+import { budgetLeft, budgetLeftText } from "../../explain/budget-left.ts";
 import { canCall, keyCounts, modelCounts } from "./can-call.ts";
 import { mainPriceUsd, priceText } from "./model-price.ts";
 
@@ -116,6 +116,8 @@ it("says what is left by the cap that is nearer", () => {
       remaining_tokens: tokens[0] ?? null,
       budget_tokens: tokens[1] ?? null,
       remaining_cost_usd: usd[0] ?? null,
+      reserved_tokens: 10,
+      reserved_cost_usd: 0,
       budget_cost_usd: usd[1] ?? null,
     });
   expect({
@@ -124,6 +126,9 @@ it("says what is left by the cap that is nearer", () => {
     tokensUsedUp: left([0, 0], [3, 4]),
     uncapped: left([], []),
   }).toEqual({ tokensNearer: 0.5, costOnly: 0.75, tokensUsedUp: 0, uncapped: null });
+  const tokens = { budget_tokens: 100, remaining_tokens: 80, reserved_tokens: 10 };
+  const uncapped = { budget_cost_usd: null, remaining_cost_usd: null, reserved_cost_usd: 0 };
+  expect(budgetLeftText({ ...tokens, ...uncapped })).toBe("80% (10% held)");
   expect({ overspent: left([-5, 10], []), aboveBudget: left([20, 10], []) }).toEqual({ overspent: 0, aboveBudget: 1 });
 });
 

@@ -31,9 +31,9 @@ it("has prices of a million tokens, of an image and of a minute, to their last d
   expect(said(model(prices))).toEqual({
     input: "$0.15",
     cached: "$0.00",
-    cacheWrite: "–",
+    cacheWrite: "$0.15",
     output: "$0.60",
-    reasoning: "–",
+    reasoning: "$0.60",
     image: "$0.04",
     audio: "$0.006",
     characters: "$15.00",

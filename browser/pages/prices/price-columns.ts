@@ -35,10 +35,12 @@ export function priceOf(model: Model, { of, times, without }: PriceColumn): numb
   return Math.round(price * times * NANO) / NANO;
 }
 
-/** A dash where no price is set, with what holds then. */
+/** A dash where no price is set; of a part of the tokens the price that holds then, and why. */
 export function priceCell(model: Model, column: PriceColumn) {
   const price = priceOf(model, column);
-  return { said: formatPrice(price), why: price === null ? (column.without ?? null) : null };
+  const why = price === null ? (column.without ?? null) : null;
+  const whole = PRICE_COLUMNS.find(({ id }) => id === (why === "sameAsInput" ? "input" : "output"));
+  return { said: formatPrice(why === null || whole === undefined ? price : priceOf(model, whole)), why };
 }
 
 /** What part of the prices a line of a batch costs; 1: all of it. */

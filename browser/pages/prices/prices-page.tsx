@@ -1,4 +1,5 @@
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
 import type { Records } from "../../data/api.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
@@ -29,9 +30,11 @@ export function PricesPage() {
   const { q } = route.useSearch();
   const navigate = useNavigate({ from: "/prices" });
   const models = useList<Model>("/api/v1/models", { q }, { everyMs: EVERY_MS, readsAll: true });
+  const { data } = models;
+  const columns = useMemo(() => COLUMNS.filter(({ id }) => data === undefined || !isUnpriced(id, data)), [data]);
   const view = useListView({
-    rows: models.data,
-    columns: COLUMNS,
+    rows: data,
+    columns,
     usual: { column: "model", isDescending: false },
     file: "prices",
   });
@@ -82,6 +85,12 @@ export function PricesPage() {
   );
 }
 
+/** Whether the column is one of prices, and no model has this one. */
+function isUnpriced(id: string, models: readonly Model[]): boolean {
+  const column = PRICE_COLUMNS.find((one) => one.id === id);
+  return column !== undefined && models.length > 0 && models.every((model) => priceOf(model, column) === null);
+}
+
 const COLUMNS: readonly ListColumn<Model>[] = [
   {
     id: "model",
@@ -114,7 +123,7 @@ const COLUMNS: readonly ListColumn<Model>[] = [
       sortBy: (model) => priceOf(model, column),
       cell: (model) => {
         const { said, why } = priceCell(model, column);
-        return why === null ? said : <span title={text(why)}>{said}</span>;
+        return why === null ? said : <small title={text(why)}>{said}</small>;
       },
     }),
   ),

@@ -2,12 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
+import { budgetLeftText } from "../../explain/budget-left.ts";
 import { runOutWords } from "../../explain/run-out.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { usableZone } from "../../time/zones.ts";
-import { formatShare, formatText } from "../../ui/format.ts";
+import { formatShare } from "../../ui/format.ts";
 import { Panel } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -24,6 +25,7 @@ export function BudgetsPanel() {
   const budgets = useQuery(
     read("/api/v1/budgets", { params: { query: { limit: BUDGETS_MAX } } }, { everyMs: EVERY_MS }),
   );
+  const toLast = (budget: Budget): string => runOutWords(budget, usableZone(budget.timezone), nowMs).toLast;
   const columns: readonly Column<Budget>[] = [
     {
       id: "tenant",
@@ -36,6 +38,7 @@ export function BudgetsPanel() {
       ),
     },
     { id: "used", head: text("budgetUsed"), align: "right", cell: ({ ratio }) => formatShare(ratio) },
+    { id: "left", head: text("budgetLeft"), align: "right", cell: budgetLeftText },
     {
       id: "rate",
       head: text("budgetRate"),
@@ -47,11 +50,9 @@ export function BudgetsPanel() {
       head: text("budgetRunsOut"),
       cell: (budget) => runOutWords(budget, usableZone(budget.timezone), nowMs).when,
     },
-    {
-      id: "toLast",
-      head: text("budgetToLast"),
-      cell: (budget) => formatText(runOutWords(budget, usableZone(budget.timezone), nowMs).toLast),
-    },
+    ...(budgets.data?.some((budget) => toLast(budget) !== "")
+      ? [{ id: "toLast", head: text("budgetToLast"), cell: toLast }]
+      : []),
   ];
   return (
     <Panel isFlush title={text("budgets")} note={text("budgetsNote")}>

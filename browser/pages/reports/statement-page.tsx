@@ -92,7 +92,9 @@ export function StatementPage() {
         </Filters>
       </search>
       {tenantId === undefined ? (
-        <Empty title={text("chooseTenant")}>{text("chooseTenantText")}</Empty>
+        <Panel>
+          <Empty title={text("chooseTenant")}>{text("chooseTenantText")}</Empty>
+        </Panel>
       ) : isGone ? (
         <Empty title={text("gone")} action={<Link to="/reports">{pageText("reports")}</Link>}>
           {text("goneText")}

@@ -4,6 +4,7 @@ import { settingsTexts } from "../../messages/en/settings.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
+import { Badge } from "../../ui/badge.tsx";
 import { formatCount, formatText } from "../../ui/format.ts";
 import { Facts, Panel } from "../../ui/layout.tsx";
 import { Loaded } from "../../ui/states.tsx";
@@ -15,7 +16,15 @@ const MEBIBYTE = 1024 * 1024;
 export function AboutTab() {
   const about = useQuery(read("/api/v1/about"));
   const { zone } = useZone();
-  const yes = (isSo: boolean): string => text(isSo ? "yes" : "no");
+  /** What would protect is named by its variable. */
+  const protection = (isOn: boolean, variable: string) =>
+    isOn ? (
+      text("yes")
+    ) : (
+      <Badge key={variable} tone="warn">
+        {text("setVariable", { variable })}
+      </Badge>
+    );
   const when = (instant: string | null): string => formatInstant(zone, instant === null ? null : instantOf(instant));
   return (
     <Panel title={text("about")}>
@@ -31,9 +40,9 @@ export function AboutTab() {
               [text("schema"), text("schemaAt", { version: one.schema_version, instant: when(one.schema_applied_at) })],
               [text("cell"), one.cell],
               [text("cells"), one.cells.join(", ")],
-              [text("secretsSealed"), yes(one.secrets_encrypted)],
-              [text("keysPeppered"), yes(one.keys_peppered)],
-              [text("privateBlocked"), yes(one.private_networks_blocked)],
+              [text("secretsSealed"), protection(one.secrets_encrypted, "GATEWAY_ENCRYPTION_KEY")],
+              [text("keysPeppered"), protection(one.keys_peppered, "GATEWAY_API_KEY_PEPPER")],
+              [text("privateBlocked"), protection(one.private_networks_blocked, "GATEWAY_BLOCK_PRIVATE_NETWORKS")],
               [
                 text("bodies"),
                 text("bodiesText", {

@@ -6,7 +6,7 @@ import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
-import { budgetLeft } from "../../explain/budget-left.ts";
+import { budgetLeft, budgetLeftText } from "../../explain/budget-left.ts";
 import { runOutSentence, runOutWords } from "../../explain/run-out.ts";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
 import { ListTable } from "../../forms/list/list-table.tsx";
@@ -23,7 +23,7 @@ import { usableZone } from "../../time/zones.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
-import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatText, formatUsd } from "../../ui/format.ts";
 import { PageHead, Row, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { budgetCaps } from "./budget-caps.ts";
@@ -207,7 +207,10 @@ function useColumns(): readonly ListColumn<Tenant>[] {
         head: text("left"),
         align: "right",
         sortBy: ({ id }) => leftOf(id),
-        cell: ({ id }) => formatShare(leftOf(id)),
+        cell: ({ id }) => {
+          const usage = usageByTenant.get(id);
+          return formatText(usage && budgetLeftText(usage));
+        },
       },
       {
         id: "tokens",

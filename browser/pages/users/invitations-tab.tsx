@@ -2,8 +2,8 @@ import { api, type Records } from "../../data/api.ts";
 import { useList } from "../../data/use-list.ts";
 import { ListTable } from "../../forms/list/list-table.tsx";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
+import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import { choiceLabel } from "../../forms/record/field-words.ts";
-import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { usersTexts } from "../../messages/en/users.ts";
 import { texts } from "../../messages/texts.ts";
 import { serverNowMs } from "../../time/server-time.ts";
@@ -97,21 +97,16 @@ function TenantNames({ ids }: { readonly ids: readonly string[] }) {
 }
 
 function Revoke({ invitation: { id, email } }: { readonly invitation: Invitation }) {
-  const revoke = useAnnouncedWrite<null>({
-    send: async () => await api.DELETE("/api/v1/invitations/{id}", { params: { path: { id } } }),
-    touches: INVITATION_READS,
-    done: () => text("revoked", { email }),
-    failed: () => text("revokeFailed", { email }),
-  });
   return (
-    <Button
-      writes
-      tone="quiet"
-      aria-label={text("revokeOf", { email })}
-      isBusy={revoke.isBusy}
-      onClick={() => revoke.run(null)}
+    <DeleteButton
+      label={text("revoke")}
+      title={text("revokeOf", { email })}
+      send={async () => await api.DELETE("/api/v1/invitations/{id}", { params: { path: { id } } })}
+      touches={INVITATION_READS}
+      done={text("revoked", { email })}
+      failed={text("revokeFailed", { email })}
     >
-      {text("revoke")}
-    </Button>
+      {text("revokeText")}
+    </DeleteButton>
   );
 }

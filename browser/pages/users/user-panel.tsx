@@ -68,7 +68,7 @@ function UserDetails({ user, onClose }: { readonly user: User; readonly onClose:
         facts={[
           [text("email"), <bdi key="email">{email}</bdi>],
           [text("name"), <bdi key="name">{formatText(name)}</bdi>],
-          [text("provider"), <bdi key="provider">{provider}</bdi>],
+          [text("provider"), isChangeable ? <bdi key="provider">{provider}</bdi> : text("password")],
           [text("status"), <UserBadge key="status" status={status} />],
           [text("role"), choiceLabel(shownRole(user))],
           [text("tenant"), <bdi key="tenant">{formatText(tenantName)}</bdi>],
