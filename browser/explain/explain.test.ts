@@ -132,7 +132,7 @@ describe("requests", () => {
     const cut = { status_code: 403, error_code: "tenant_not_active", ttft_ms: 9, output_tokens: 50, total_ms: 60_000 };
     const { title, advice } = explainRequest(row(cut), "admin");
     expect(title).toBe("Stopped after 1 min: Tenant not active (403)");
-    expect(advice.map((one) => one.text)).toEqual(["Set the tenant's status to active."]);
+    expect(advice.map((one) => one.text)).toEqual(["Activate the tenant."]);
   });
 
   it("whose client has left say when", () => {

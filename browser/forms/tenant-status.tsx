@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Records } from "../data/api.ts";
 import { type ReadPath, read } from "../data/reads.ts";
+import { commonText } from "../messages/common.ts";
 import { tenantsTexts } from "../messages/en/tenants.ts";
 import { texts } from "../messages/texts.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
@@ -49,7 +50,7 @@ export function StatusButtons({ tenant, isShort = false }: StatusButtonsProps) {
       await api.PATCH("/api/v1/tenants/{id}/status", { params: { path: { id } }, body: { status } }),
     touches: TENANT_READS,
     done: doneText,
-    failed: ({ tenant: { name } }) => text("statusFailed", { name }),
+    failed: ({ tenant: { name } }) => commonText("notChanged", { name }),
     inverse: (change) => {
       const back = { ...change, status: change.tenant.status };
       return { variables: back, done: doneText(back) };

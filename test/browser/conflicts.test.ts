@@ -134,7 +134,7 @@ const FORMS: readonly Form[] = [
   },
   {
     name: "a user",
-    field: "Status",
+    field: "State",
     mine: "disabled",
     shown: "Admin",
     stored: "disabled",

@@ -57,7 +57,7 @@ it("a list keeps its order and its columns over a reload, and goes back to the u
   await page.keyboard.press("Escape");
   const chosen = [
     "Name",
-    "Status",
+    "State",
     "Tokens/min",
     "Budget",
     "Budget left",

@@ -150,7 +150,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
   await listed.getByText("images").waitFor();
   await listed.getByRole("link", { name: model }).click();
   const opened = page.getByRole("complementary", { name: "Model" });
-  await opened.getByText("$1.00 / – per million tokens").waitFor();
+  await opened.getByText("$1.00 per million input tokens, output: no price").waitFor();
   const line = opened.locator("pre", { hasText: `${fixture.gateway.proxyUrl}/v1/chat/completions` });
   expect(await line.textContent()).toContain(model);
   await opened.getByRole("link", { name: "Code in other languages" }).click();

@@ -41,7 +41,7 @@ it("warns about a concurrent edit, then disables and deletes a user", async () =
   const { id, email, tenant, now, page, panel } = await pendingUser();
   await fixture.gateway.must("PATCH", `/users/${id}`, { status: "active", role: "admin" });
   await page.goto(`/users?user_id=${id}`);
-  await panel.getByLabel("Status").selectOption("disabled");
+  await panel.getByLabel("State").selectOption("disabled");
   await fixture.gateway.must("PATCH", `/users/${id}`, { tenant_id: tenant.id });
   await panel.getByRole("button", { name: "Save" }).click();
   await panel.getByText("Someone else changed this while you were editing").waitFor();

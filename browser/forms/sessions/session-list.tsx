@@ -57,7 +57,11 @@ export function SessionList({ userId, ownId }: SessionListProps) {
                 id: "agent",
                 head: text("agent"),
                 isWide: true,
-                cell: ({ agent }: Session) => <bdi title={agent}>{agent === "" ? text("unknown") : agent}</bdi>,
+                cell: ({ agent }: Session) => (
+                  <p>
+                    <bdi>{agent === "" ? text("unknown") : agent}</bdi>
+                  </p>
+                ),
               },
               {
                 id: "address",

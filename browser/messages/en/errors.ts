@@ -42,7 +42,7 @@ export const errorTexts = {
   tenant_not_found: "The key's tenant no longer exists.",
   tenant_not_found_fix: "Create the tenant again and create a new key for it.",
   tenant_not_active: "The tenant was suspended or archived.",
-  tenant_not_active_fix: "Set the tenant's status to active.",
+  tenant_not_active_fix: "Activate the tenant.",
   tenant_not_started: "The tenant's access has not started yet.",
   tenant_not_started_fix: "Wait for the start date, or move it.",
   tenant_expired: "The tenant's access has ended.",

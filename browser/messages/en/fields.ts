@@ -18,7 +18,7 @@ export const fieldTexts = {
   max_in_flight_hint: "Slots in each cell (region). Further requests wait. Leave empty for no limit.",
   files_bytes: "File storage (bytes)",
   fairshare_group: "Fairshare group",
-  status: "Status",
+  status: "State",
   synthetic: "Synthetic",
   synthetic_hint: "Marks benchmark or test traffic, which is left out of usage figures.",
   tracing_enabled: "Tracing",

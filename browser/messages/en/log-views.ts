@@ -5,7 +5,6 @@ export const logViewsTexts = {
   addFilter: "Add filter",
   editFilter: "Change filter: {name}",
   removeFilter: "Remove filter: {name}",
-  clearFilters: "Clear filters",
   window: "Time window",
   windowFromTo: "{from} to {to}",
   endUser: "End user",

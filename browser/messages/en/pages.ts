@@ -21,6 +21,7 @@ export const pageTexts = {
   reportsQuestion: "What did we spend, on what, and what will the month cost?",
   service: "Service health",
   serviceQuestion: "How did requests end, how fast were they, and what changed?",
+  portalServiceQuestion: "How did requests end, and how fast were they?",
   audit: "Audit log",
   auditQuestion: "Who changed what, and from where?",
   keysQuestion: "Which keys are in use, and when were they last used?",

@@ -36,6 +36,7 @@ export const tenantTexts = {
   term: "Start, end and windows",
   byClock: "Times in {zone}.",
   allowList: "Allowed models",
+  chooseModels: "Choose models",
   allowListNote: "A key can restrict this further.",
   policyOff: "No policy: nothing is scanned.",
   compressionOff: "No policy: the gateway's settings apply.",

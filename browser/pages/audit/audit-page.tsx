@@ -108,7 +108,7 @@ function Changes() {
           state={entries}
           view={view}
           title={text("list")}
-          note={text("timesIn", { zone: label })}
+          note={commonText("timesIn", { zone: label })}
           label={text("list")}
           rowKey={({ id }) => String(id)}
           onOpen={({ id }) => change({ open: String(id) })}
@@ -157,7 +157,7 @@ function AuditFilters({ search, onChange, onClear }: AuditFiltersProps) {
           value={search.entity_type ?? ""}
           onChange={({ target }) => onChange({ entity_type: AUDIT_ENTITIES.find((kind) => kind === target.value) })}
           choices={[
-            { value: "", label: text("all") },
+            { value: "", label: commonText("all") },
             ...AUDIT_ENTITIES.map((value) => ({ value, label: kindText(value) })),
           ]}
         />

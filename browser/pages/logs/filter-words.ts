@@ -1,6 +1,7 @@
 /** Filters of the list in words. Pure. */
 import { oneLine } from "../../../shared/text/printable.ts";
 import { errorName, ROW_ERROR_CODES } from "../../explain/explain-error.ts";
+import { commonText } from "../../messages/common.ts";
 import { logViewsTexts } from "../../messages/en/log-views.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
@@ -75,7 +76,7 @@ export function filterChoices(filter: FilterName, value: string | undefined): re
   if (values === undefined) return undefined;
   const all = value === undefined || values.includes(value) ? values : [...values, value];
   return [
-    { value: "", label: logText("all") },
+    { value: "", label: commonText("all") },
     ...all.map((one) => ({ value: one, label: filterValue(filter, one, undefined) })),
   ];
 }

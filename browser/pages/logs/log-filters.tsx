@@ -111,7 +111,7 @@ export function LogFilters({ search, role, tenantName, onChange }: FiltersProps)
         <AddFilter names={filterNamesOf(role).filter((name) => name !== WITH_FIELD)} onAdd={edit} />
         {(Object.keys(set).length > 0 || window !== null) && (
           <Button tone="quiet" onClick={() => done(NO_FILTERS)}>
-            {text("clearFilters")}
+            {commonText("clearFilters")}
           </Button>
         )}
       </Row>

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { read } from "../../data/reads.ts";
 import { sumCostUsd } from "../../forms/usage/row-cost.ts";
+import { commonText } from "../../messages/common.ts";
 import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
@@ -44,7 +45,7 @@ export function LogTotals({ query, isListed }: LogTotalsProps) {
       <span>
         <Usd usd={sumCostUsd(sums)} />
       </span>
-      <span className={classes["muted"]}>{text("timesIn", { zone: label })}</span>
+      <span className={classes["muted"]}>{commonText("timesIn", { zone: label })}</span>
     </section>
   );
 }

@@ -93,7 +93,7 @@ export function ModelsPage() {
           value={search.type ?? ""}
           onChange={({ target }) => filter({ type: MODEL_KINDS.find((type) => type === target.value) })}
           choices={[
-            { value: "", label: text("all") },
+            { value: "", label: commonText("all") },
             ...MODEL_KINDS.map((value) => ({ value, label: choiceLabel(value) })),
           ]}
         />
@@ -102,7 +102,7 @@ export function ModelsPage() {
           value={search.health ?? ""}
           onChange={({ target }) => filter({ health: HEALTH_STATES.find((state) => state === target.value) })}
           choices={[
-            { value: "", label: text("all") },
+            { value: "", label: commonText("all") },
             ...HEALTH_STATES.map((value) => ({ value, label: healthText(value) })),
           ]}
         />

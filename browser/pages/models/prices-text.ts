@@ -8,10 +8,9 @@ const text = texts("models", modelsTexts);
 /** Of this many tokens people speak. */
 const TOKENS = 1_000_000;
 
-/** `$2.50` for the price of a token, to its last decimal; a dash for what is no price. */
-function perMillion(usdPerToken: unknown): string {
-  return formatPrice(typeof usdPerToken === "number" ? usdPerToken * TOKENS : null);
-}
+/** `$2.50` for the price of a token, to its last decimal; 0 is no price. */
+const perMillion = (usdPerToken: number): string =>
+  usdPerToken === 0 ? text("noPrice") : formatPrice(usdPerToken * TOKENS);
 
 /** `$2.50 / $10.00`, in and out; a dash for a model without prices of tokens. */
 export function pricesText(model: {

@@ -107,5 +107,8 @@ function stacked(
   }
   const sumOf = ({ id, values }: { readonly id: string; readonly values: readonly (number | null)[] }): number =>
     id === REST_ID ? -1 : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
-  return { days, series: [...groups.values()].toSorted((a, b) => sumOf(b) - sumOf(a)) };
+  const all = [...groups.values()].toSorted((a, b) => sumOf(b) - sumOf(a));
+  // what has no bar needs no entry in the legend
+  const drawn = all.filter(({ values }) => values.some((value) => value !== null && value > 0));
+  return { days, series: drawn.length === 0 ? all : drawn };
 }

@@ -99,7 +99,7 @@ function Service({ tenantId, tenantName, isAdmin, isReady, onChange }: ServicePr
     <Stack>
       <PageHead
         title={pageText("service")}
-        question={pageText("serviceQuestion")}
+        question={pageText(isAdmin ? "serviceQuestion" : "portalServiceQuestion")}
         actions={<CsvLink path={HEALTH_PATH} query={grouped} />}
       />
       <search aria-label={text("filters")}>

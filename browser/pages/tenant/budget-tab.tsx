@@ -1,11 +1,8 @@
-import { useCurrentUser } from "../../data/current-user.ts";
-import { tenantTarget } from "../../explain/link-target.ts";
 import { BudgetState, useBudgetUsage } from "../../forms/budget/budget-state.tsx";
-import { TargetLink } from "../../links/target-link.tsx";
 import { budgetTexts } from "../../messages/en/budget.ts";
 import { texts } from "../../messages/texts.ts";
 import { Panel } from "../../ui/layout.tsx";
-import { TenantFacts } from "./tenant-sections.tsx";
+import { EditLink, TenantFacts } from "./tenant-sections.tsx";
 import type { TenantTabProps } from "./tenant-tab.ts";
 
 const text = texts("budget", budgetTexts);
@@ -15,23 +12,12 @@ export function BudgetTab({ tenant }: TenantTabProps) {
   const usage = useBudgetUsage("tenant", tenant.id);
   return (
     <>
-      <Panel title={text("used")} actions={<Raise tenant={tenant} />}>
+      <Panel title={text("used")} actions={<EditLink tenant={tenant}>{text("raise")}</EditLink>}>
         <BudgetState usage={usage} zone={tenant.timezone} />
       </Panel>
       <Panel title={text("title")}>
         <TenantFacts section="budget" tenant={tenant} />
       </Panel>
     </>
-  );
-}
-
-/** To the budget in the form. */
-function Raise({ tenant: { id } }: TenantTabProps) {
-  const { role, isReadOnly } = useCurrentUser();
-  if (role !== "admin" || isReadOnly) return null;
-  return (
-    <TargetLink target={tenantTarget(id, "edit")} label={text("raise")} isButton>
-      {text("raise")}
-    </TargetLink>
   );
 }

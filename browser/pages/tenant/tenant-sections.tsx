@@ -1,8 +1,13 @@
 /** The fields of a tenant by section, and their values. They are changed in one form (edit-tab.tsx). */
+
+import type { ReactNode } from "react";
 import { RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import type { Records } from "../../data/api.ts";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { tenantTarget } from "../../explain/link-target.ts";
 import { factText } from "../../forms/record/fact-text.ts";
 import { fieldLabel } from "../../forms/record/field-words.ts";
+import { TargetLink } from "../../links/target-link.tsx";
 import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { Facts } from "../../ui/layout.tsx";
@@ -62,6 +67,17 @@ export function appliedFields(
 ): readonly string[] {
   return names.filter(
     (name) => Object.hasOwn(tenant, name) && !(name === "budget_started_at" && tenant.budget_period === "monthly"),
+  );
+}
+
+/** To the form, for who may change the tenant. */
+export function EditLink({ tenant: { id }, children }: { readonly tenant: Tenant; readonly children: ReactNode }) {
+  const { role, isReadOnly } = useCurrentUser();
+  if (role !== "admin" || isReadOnly) return null;
+  return (
+    <TargetLink target={tenantTarget(id, "edit")} isButton>
+      {children}
+    </TargetLink>
   );
 }
 

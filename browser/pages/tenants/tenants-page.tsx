@@ -81,7 +81,7 @@ export function TenantsPage() {
           value={search.status ?? ""}
           onChange={({ target }) => filter({ status: STATUSES.find((status) => status === target.value) })}
           choices={[
-            { value: "", label: text("statusAll") },
+            { value: "", label: commonText("all") },
             ...STATUSES.map((value) => ({ value, label: text(value) })),
           ]}
         />
@@ -90,7 +90,7 @@ export function TenantsPage() {
           value={search.group ?? ""}
           onChange={({ target }) => filter({ group: target.value === "" ? undefined : target.value })}
           choices={[
-            { value: "", label: text("groupAll") },
+            { value: "", label: commonText("all") },
             ...(groups.data ?? []).map(({ name }) => ({ value: name, label: name })),
           ]}
         />

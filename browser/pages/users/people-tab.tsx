@@ -50,7 +50,7 @@ export function PeopleTab() {
           value={filters.status ?? ""}
           onChange={({ target }) => filter({ status: STATUSES.find((status) => status === target.value) })}
           choices={[
-            { value: "", label: text("statusAll") },
+            { value: "", label: commonText("all") },
             ...STATUSES.map((value) => ({ value, label: choiceLabel(value) })),
           ]}
         />
