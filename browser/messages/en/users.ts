@@ -9,6 +9,7 @@ export const usersTexts = {
   inviteText:
     "No email is sent: send the sign-in link yourself. They get access when they sign in with this email, if the provider confirms it.",
   invited: "{email} is invited",
+  known: "{email} has signed in already: give them access here",
   invitedText: "No email was sent. Send them the sign-in link.",
   noInvitations: "No open invitations",
   noInvitationsText: "Invite someone by email. They have access as soon as they sign in.",
@@ -67,7 +68,7 @@ export const usersTexts = {
   noMatchText: "Change or clear the filters.",
   approve: "Approve",
   approveOf: "Approve {email}",
-  approved: "{email} can use the console as {role}",
+  approved: "{email} approved as {role}",
   waitsAgain: "{email} is awaiting approval again",
   decided: "Nothing was changed: someone else already decided on {email}, who is now {status}",
   approveFailed: "{email} was not approved",
