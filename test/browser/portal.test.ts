@@ -396,3 +396,19 @@ it("cards of a long list on a phone are shown whole", async () => {
   );
   expect(cut).toEqual([]);
 });
+
+it("a statement opens at this month when nothing was used in the last one", async () => {
+  const { visit, tenant, model } = await userWithModel();
+  const { secret } = await newKey(tenant, "notebooks");
+  const thisMonth = (): string => new Date().toISOString().slice(0, 7);
+  const before = thisMonth();
+  expect((await call(secret, model)).status).toBe(200);
+  await waitFor(
+    async () => await fixture.gateway.requestIds(tenant.id),
+    (ids) => ids.length === 1,
+  );
+  const { page } = visit;
+  await page.goto("/reports/statement");
+  await page.getByRole("table", { name: "By key" }).getByText("notebooks").waitFor();
+  expect([before, thisMonth()]).toContain(await page.getByLabel("Month").inputValue());
+});
