@@ -9,6 +9,9 @@ import { REST_ID } from "./series-color.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
+const AXIS_LEAST_PX = 55;
+/** Of a digit of the axis, and a little more. */
+const CHARACTER_PX = 7;
 
 /** One line, area or set of bars. */
 export interface ChartSeries {
@@ -79,6 +82,11 @@ function sumsOf(series: readonly ChartSeries[]): readonly (number | null)[] {
     for (const [at, value] of values.entries())
       if (drawn(value) !== null) sums[at] = (sums[at] ?? 0) + drawnPart(value);
   return sums;
+}
+
+/** The room that the longest of these takes at the left of a plot, in pixels. */
+export function axisPx(labels: readonly string[]): number {
+  return Math.max(AXIS_LEAST_PX, ...labels.map((label) => label.length * CHARACTER_PX));
 }
 
 /** Marks of a value axis: from 0, in equal round steps, up to the first one at or above `peak`; never a step of 0. */

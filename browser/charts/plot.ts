@@ -3,7 +3,7 @@
  * chart-data.ts and time-ticks.ts.
  */
 import { timeTicks } from "../time/time-ticks.ts";
-import { type ChartData, nearestTo, runsOf, timeBounds, valueTicks } from "./chart-data.ts";
+import { axisPx, type ChartData, nearestTo, runsOf, timeBounds, valueTicks } from "./chart-data.ts";
 
 /** Stacked areas, lines, or stacked bars. */
 export type PlotKind = "area" | "line" | "bar";
@@ -48,7 +48,6 @@ export interface PlotCursor {
   readonly isRightHalf: boolean;
 }
 
-const AXIS_WIDTH_PX = 68;
 const TIME_AXIS_HEIGHT_PX = 44;
 const TOP_PX = 17;
 const RIGHT_PX = 25;
@@ -160,7 +159,8 @@ function scaleOf({ kind, heightPx }: PlotLook, content: PlotContent, widthPx: nu
   const [fromMs, toMs] = timeBounds(data.atMs, range, kind === "bar");
   const peak = (limit ?? []).reduce<number>((most, value) => Math.max(most, value ?? 0), data.peak);
   const ticks = valueTicks(peak, isWhole);
-  const [leftPx, rightPx, bottomPx] = [AXIS_WIDTH_PX, widthPx - RIGHT_PX, heightPx - TIME_AXIS_HEIGHT_PX];
+  const leftPx = axisPx(ticks.map(content.format)) + LABEL_GAP_PX;
+  const [rightPx, bottomPx] = [widthPx - RIGHT_PX, heightPx - TIME_AXIS_HEIGHT_PX];
   return {
     leftPx,
     rightPx,
@@ -210,7 +210,7 @@ function drawStill(ctx: CanvasRenderingContext2D, look: PlotLook, content: PlotC
 
 function drawAxes(ctx: CanvasRenderingContext2D, { colors }: PlotLook, content: PlotContent, scale: Scale): void {
   const { leftPx, rightPx, bottomPx, fromMs, toMs } = scale;
-  const maxTicks = (rightPx + RIGHT_PX - AXIS_WIDTH_PX) / TIME_LABEL_WIDTH_PX;
+  const maxTicks = (rightPx + RIGHT_PX - leftPx) / TIME_LABEL_WIDTH_PX;
   const time = timeTicks(content.zone, Math.ceil(fromMs), Math.floor(toMs), maxTicks);
   ctx.fillStyle = colors.text;
   ctx.strokeStyle = colors.line;
@@ -219,7 +219,7 @@ function drawAxes(ctx: CanvasRenderingContext2D, { colors }: PlotLook, content: 
   for (const [at, epochMs] of time.atMs.entries()) {
     const x = scale.x(epochMs);
     strokeLine(ctx, x, bottomPx, x, bottomPx + TICK_PX);
-    if (((toMs - epochMs) / (toMs - fromMs)) * (rightPx + RIGHT_PX - AXIS_WIDTH_PX) < END_PX) continue;
+    if (((toMs - epochMs) / (toMs - fromMs)) * (rightPx + RIGHT_PX - leftPx) < END_PX) continue;
     for (const [line, text] of (time.labels[at] ?? "").split("\n").entries())
       ctx.fillText(text, x, bottomPx + TICK_PX + LABEL_GAP_PX + line * LABEL_LINE_PX);
   }

@@ -25,7 +25,7 @@ interface Target extends Option {
   readonly go: () => void;
 }
 
-/** Goes to a page, a tenant, a model or a request by typing. */
+/** Goes to a page, a tenant, a model, a key or a request by typing. */
 export function Palette({ user, onClose }: { readonly user: SessionUser; readonly onClose: () => void }) {
   const [typed, setTyped] = useState("");
   const type = (value: string): void => {
@@ -89,7 +89,7 @@ export function Palette({ user, onClose }: { readonly user: SessionUser; readonl
   );
 }
 
-/** Where one can go with what was typed; `isFailed`: tenants or models could not be searched, so that there may be more. */
+/** Where one can go with what was typed; `isFailed`: not everything could be searched, so that there may be more. */
 function useTargets(
   user: SessionUser,
   typed: string,
@@ -98,17 +98,12 @@ function useTargets(
 ): { readonly targets: readonly Target[]; readonly isFailed: boolean } {
   const navigate = useNavigate();
   const isOfModel = modelTab !== undefined;
-  const searches = user.role === "admin" && typed.length > 1 && !isOfModel;
-  const tenants = useQuery(
-    read("/api/v1/tenants", { params: { query: { q: typed, limit: String(FOUND_MAX) } } }, { enabled: searches }),
-  );
-  const models = useQuery(
-    read(
-      "/api/v1/models",
-      { params: { query: { q: typed, limit: String(FOUND_MAX) } } },
-      { enabled: searches || isOfModel },
-    ),
-  );
+  const isAdmin = user.role === "admin";
+  const searches = typed.length > 1 && !isOfModel;
+  const found = { params: { query: { q: typed, limit: String(FOUND_MAX) } } };
+  const tenants = useQuery(read("/api/v1/tenants", found, { enabled: searches && isAdmin }));
+  const models = useQuery(read("/api/v1/models", found, { enabled: searches || isOfModel }));
+  const keys = useQuery(read("/api/v1/keys", found, { enabled: searches }));
   const going = (address: NavigateOptions) => () => {
     close();
     void navigate(address);
@@ -119,7 +114,6 @@ function useTargets(
       (entry): Target => ({
         value: entry.to,
         label: pageName(entry.text),
-        note: text("navigation"),
         go: going({ to: entry.to }),
       }),
     )
@@ -132,16 +126,17 @@ function useTargets(
       go: tab !== undefined ? () => askForModel(tab) : going({ to, search } as NavigateOptions),
     }),
   );
-  const found = searches
-    ? (tenants.data ?? []).map(
-        ({ id, name }): Target => ({
-          value: id,
-          label: name,
-          note: pageName("tenants"),
-          go: going({ to: "/tenants/$tenantId", params: { tenantId: id } }),
-        }),
-      )
-    : [];
+  const foundTenants =
+    searches && isAdmin
+      ? (tenants.data ?? []).map(
+          ({ id, name }): Target => ({
+            value: id,
+            label: name,
+            note: pageName("tenants"),
+            go: going({ to: "/tenants/$tenantId", params: { tenantId: id } }),
+          }),
+        )
+      : [];
   const foundModels =
     searches || isOfModel
       ? (models.data ?? []).map(
@@ -149,14 +144,24 @@ function useTargets(
             value: id,
             label: model_name,
             note: pageName("models"),
-            go: going({
-              to: "/models/$modelId",
-              params: { modelId: id },
-              search: isOfModel ? { tab: modelTab } : {},
-            }),
+            go: going(
+              isAdmin
+                ? { to: "/models/$modelId", params: { modelId: id }, search: isOfModel ? { tab: modelTab } : {} }
+                : { to: "/portal/models", search: { open: id } },
+            ),
           }),
         )
       : [];
+  const foundKeys = searches
+    ? (keys.data ?? []).map(
+        ({ id, name, key_prefix }): Target => ({
+          value: id,
+          label: name || key_prefix,
+          note: pageName("keys"),
+          go: going({ to: "/keys", search: { key_id: id } }),
+        }),
+      )
+    : [];
   const request: readonly Target[] = REQUEST_ID.test(typed)
     ? [
         {
@@ -169,7 +174,7 @@ function useTargets(
     : [];
   if (isOfModel) return { targets: foundModels, isFailed: models.isError };
   return {
-    targets: [...pages, ...actions, ...found, ...foundModels, ...request],
-    isFailed: searches && (tenants.isError || models.isError),
+    targets: [...pages, ...actions, ...foundTenants, ...foundModels, ...foundKeys, ...request],
+    isFailed: searches && [tenants, models, keys].some(({ isError }) => isError),
   };
 }

@@ -1,10 +1,12 @@
 /** How close things stand: comfortable or compact; kept in the browser, set before the first drawing. */
-import { useSyncExternalStore } from "react";
+import { useState, useSyncExternalStore } from "react";
 
 export const DENSITIES = ["comfortable", "compact"] as const;
 type Density = (typeof DENSITIES)[number];
 
 const KEY = "gateway-density";
+/** Of tables, as tokens.css has them. */
+const HEIGHTS = { comfortable: { rowPx: 37, headPx: 36 }, compact: { rowPx: 29, headPx: 30 } } as const;
 const listeners = new Set<() => void>();
 
 export function storedDensity(): Density {
@@ -36,4 +38,15 @@ export function useDensity(): Density {
     () => (document.documentElement.dataset["density"] === "compact" ? "compact" : "comfortable"),
     () => "comfortable",
   );
+}
+
+/** How high a table's rows and its head are. */
+export function useRowHeights() {
+  return HEIGHTS[useDensity()];
+}
+
+/** Whether the page is as narrow as on a phone, when it is first seen. */
+export function useIsPhone(): boolean {
+  const [isPhone] = useState(() => matchMedia("(max-width: 639px)").matches);
+  return isPhone;
 }

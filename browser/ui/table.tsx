@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { classNames } from "./class-names.ts";
-import { useDensity } from "./density.ts";
+import { useIsPhone, useRowHeights } from "./density.ts";
 import { useRowsInSight } from "./rows-in-sight.ts";
 import { useShortcut } from "./shortcuts.ts";
 import classes from "./table.module.css";
@@ -9,6 +9,8 @@ import classes from "./table.module.css";
 export interface Column<T> {
   readonly id: string;
   readonly head: ReactNode;
+  /** What it is called where its head is no text. */
+  readonly name?: string;
   readonly cell: (row: T) => ReactNode;
   /** Numbers stand at the right. */
   readonly align?: "left" | "right";
@@ -50,13 +52,13 @@ export interface TableProps<T> {
   readonly empty?: ReactNode;
 }
 
-/** As tokens.css has them. */
-const ROW_PX = { comfortable: 37, compact: 29 } as const;
-const HEAD_PX = { comfortable: 36, compact: 30 } as const;
 /** Shorter lists are drawn whole, as high as they are. */
 const VIRTUAL_FROM = 40;
-/** On a phone, lists with one of these columns are cards, in which what they say comes first; as table.module.css has them. */
-const ANSWERS: ReadonlySet<string> = new Set(["state", "status", "severity", "health", "left"]);
+/** A phone has no room for more columns: a row is a card there. */
+const PHONE_COLUMNS = 3;
+/** A card leaves out what is not known or not set, which format.ts writes as a dash. */
+const known = (content: ReactNode): ReactNode => (content === "–" ? null : content);
+/** Before a card is measured. */
 const CARD_PX = 76;
 /** How far a key moves from a row that has the focus. */
 const STEPS: Readonly<Record<string, number>> = {
@@ -90,10 +92,10 @@ export function Table<T>({
     [rows, rowKey, chosenKey],
   );
   const isVirtual = !isWhole && rows.length >= VIRTUAL_FROM;
-  const density = useDensity();
-  const [isPhone] = useState(() => matchMedia("(max-width: 639px)").matches);
-  const isCards = isPhone && columns.some(({ id }) => ANSWERS.has(id));
-  const heights = isCards ? { rowPx: CARD_PX, headPx: 0 } : { rowPx: ROW_PX[density], headPx: HEAD_PX[density] };
+  const tableHeights = useRowHeights();
+  const isCards = useIsPhone() && columns.length > PHONE_COLUMNS;
+  const [cardPx, setCardPx] = useState(CARD_PX);
+  const heights = isCards ? { rowPx: cardPx, headPx: 0 } : tableHeights;
   const seen = useRowsInSight(box, isVirtual ? rows.length : 0, heights);
   const first = isVirtual ? seen.first : 0;
   const last = isVirtual ? seen.last : rows.length - 1;
@@ -101,6 +103,13 @@ export function Table<T>({
   useEffect(() => {
     if (rows.length > 0 && last >= rows.length - 1) onEnd?.();
   }, [last, rows.length, onEnd]);
+
+  const isMeasured = isCards && isVirtual;
+  // all cards are as high as the highest one seen: none is cut, and where a row is stays a product
+  useLayoutEffect(() => {
+    const cards = isMeasured ? (box.current?.querySelectorAll<HTMLElement>("[data-index]") ?? []) : [];
+    setCardPx(Math.max(cardPx, ...[...cards].map(({ offsetHeight }) => offsetHeight)));
+  });
 
   const isOpenable = onOpen !== undefined;
   const move = (by: number): void => {
@@ -173,6 +182,7 @@ export function Table<T>({
             return (
               <tr
                 key={key}
+                style={isMeasured ? { minHeight: cardPx } : undefined}
                 data-index={index}
                 aria-rowindex={index + 2}
                 tabIndex={isOpenable ? (index === tabStop ? 0 : -1) : undefined}
@@ -199,13 +209,13 @@ export function Table<T>({
                   <td
                     key={column.id}
                     data-column={column.id}
-                    data-label={typeof column.head === "string" ? column.head : undefined}
+                    data-label={typeof column.head === "string" ? column.head : column.name}
                     className={classNames(
                       column.align === "right" && classes["right"],
                       column.isWide === true && classes["wide"],
                     )}
                   >
-                    {column.cell(row)}
+                    {isCards ? known(column.cell(row)) : column.cell(row)}
                   </td>
                 ))}
               </tr>

@@ -80,7 +80,7 @@ it("a lost Management API is reported, the page stays, and its answer comes once
   const { management } = testing;
   testing.management = remoteManagement("http://127.0.0.1:9", pino({ level: "silent" }));
   await search(page, "tenant-aw");
-  await page.getByText("Tenants and models could not be searched.").waitFor();
+  await page.getByText("Not everything could be searched.").waitFor();
   testing.management = management;
   await page.getByRole("dialog").getByRole("combobox").fill("tenant-awa");
   await page.getByText("tenant-away").waitFor();

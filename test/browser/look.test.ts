@@ -8,7 +8,7 @@ const fixture = useConsole();
 
 it("stands closer once it is chosen, and stays so in this browser", async () => {
   const { model } = await fixture.gateway.mint(fixture.upstream.url);
-  const { page, problems } = await fixture.open({ as: "admin", colorScheme: "dark", width: 390 });
+  const { page, problems } = await fixture.open({ as: "admin", colorScheme: "dark" });
   await page.goto(`/models?q=${model.model_name}`);
   const row = page.getByRole("row", { name: model.model_name });
   const height = async (): Promise<number> => (await row.boundingBox())?.height ?? 0;

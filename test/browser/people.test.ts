@@ -62,6 +62,22 @@ it("an admin invites a viewer, who signs in, reads, and has nothing that writes"
   await viewer.page.getByText("Your account can only read.").waitFor();
 });
 
+it("an invitation of somebody who waits for approval leads to the approval", async () => {
+  const { user } = await fixture.open({ as: "pending" });
+  const { page } = await fixture.open({ as: "admin" });
+  await page.goto("/users");
+  await page.getByRole("button", { name: "Invite" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Email").fill(user?.email ?? "");
+  await dialog.getByLabel("Role").selectOption("admin");
+  await dialog.getByRole("button", { name: "Invite" }).click();
+  await page.getByText(`${user?.email} has signed in already`).waitFor();
+  await page
+    .getByRole("dialog", { name: user?.email ?? "" })
+    .getByRole("button", { name: "Approve" })
+    .waitFor();
+});
+
 it("an auditor sees every page of admins, and has no button that writes", async () => {
   const visit = await fixture.open({ as: "user" });
   await fixture.gateway.must("PATCH", `/users/${visit.user?.id}`, { role: "auditor" });

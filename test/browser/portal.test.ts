@@ -341,3 +341,74 @@ it("from invitation to first token takes a dozen clicks", async () => {
   expect(walk.clicks).toBeLessThanOrEqual(12);
   expect([...admin.problems(), ...person.problems()]).toEqual([]);
 });
+
+it("a user's search finds the own models and keys, and leads to them", async () => {
+  const { visit, tenant, model } = await userWithModel();
+  const { key } = await newKey(tenant, `notebooks-${randomUUID()}`);
+  const { page } = visit;
+  const find = async (name: string, what: string): Promise<void> => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search" }).fill(name);
+    await page.getByRole("option", { name: `${name} ${what}` }).click();
+  };
+  await page.goto("/portal/limits");
+  await page.getByRole("heading", { level: 1, name: "Limits" }).waitFor();
+  await find(model, "Models");
+  await page.getByRole("complementary", { name: "Model" }).getByText(model).first().waitFor();
+  await find(key.name, "Keys");
+  await page.waitForURL(`**/keys?key_id=${key.id}`);
+  expect(visit.problems()).toEqual([]);
+});
+
+it("the guide keeps its model when another route is chosen that can call it", async () => {
+  const { visit, tenant, model } = await userWithModel();
+  const other = await modelOf(tenant);
+  await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models: [model, other] });
+  const { page } = visit;
+  for (const name of [model, other]) {
+    await page.goto(`/portal/guide?model=${name}`);
+    await page.getByLabel("Route").selectOption("Responses");
+    await page.getByRole("heading", { name: "Code for /v1/responses" }).waitFor();
+    expect(await page.getByLabel("Model").inputValue()).toBe(name);
+  }
+});
+
+it("cards of a long list on a phone are shown whole", async () => {
+  const { page, tenant } = await fixture.open({ as: "user", width: 390 });
+  if (tenant === null) throw new Error("a user has a tenant");
+  const model = await modelOf(tenant);
+  const { secret } = await newKey(tenant, "evaluation of the large models every night");
+  await Promise.all(Array.from({ length: 45 }, async () => await call(secret, model)));
+  await waitFor(
+    async () => await fixture.gateway.requestIds(tenant.id),
+    (ids) => ids.length === 45,
+  );
+  await page.goto("/logs");
+  const cards = page.locator("tr[data-index]");
+  await cards.nth(8).waitFor();
+  const cut = await cards.evaluateAll((rows) =>
+    rows.flatMap((row) => {
+      const { top, bottom } = row.getBoundingClientRect();
+      return [...row.querySelectorAll("td")]
+        .map((cell) => cell.getBoundingClientRect())
+        .filter((cell) => cell.height > 0 && (cell.top < top || cell.bottom > bottom));
+    }),
+  );
+  expect(cut).toEqual([]);
+});
+
+it("a statement opens at this month when nothing was used in the last one", async () => {
+  const { visit, tenant, model } = await userWithModel();
+  const { secret } = await newKey(tenant, "notebooks");
+  const thisMonth = (): string => new Date().toISOString().slice(0, 7);
+  const before = thisMonth();
+  expect((await call(secret, model)).status).toBe(200);
+  await waitFor(
+    async () => await fixture.gateway.requestIds(tenant.id),
+    (ids) => ids.length === 1,
+  );
+  const { page } = visit;
+  await page.goto("/reports/statement");
+  await page.getByRole("table", { name: "By key" }).getByText("notebooks").waitFor();
+  expect([before, thisMonth()]).toContain(await page.getByLabel("Month").inputValue());
+});

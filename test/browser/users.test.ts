@@ -30,7 +30,7 @@ it("approves a pending user and undoes it", async () => {
   await panel.getByRole("combobox", { name: "Tenant" }).fill(tenant.name);
   await panel.getByRole("option", { name: tenant.name }).click();
   await panel.getByRole("button", { name: "Approve" }).click();
-  await page.getByText(`${email} can use the console as user`).waitFor();
+  await page.getByText(`${email} approved as user`).waitFor();
   expect(await now()).toMatchObject({ status: "active", role: "user", tenant_id: tenant.id });
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText(`${email} is awaiting approval again`).waitFor();

@@ -174,6 +174,7 @@ function columnsOf(
     {
       id: "used",
       head: <span title={text("lastUseNote")}>{text("lastUse")}</span>,
+      name: text("lastUse"),
       sortBy: ({ id }) => positive(used?.get(id)?.last_used_ms),
       cell: ({ id }) => <Age at={positive(used?.get(id)?.last_used_ms)} />,
     },

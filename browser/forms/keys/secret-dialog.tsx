@@ -8,6 +8,7 @@ import { isModelPermitted } from "../../../shared/access/access-window.ts";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { sessionQuery } from "../../data/session.ts";
+import { firstModel } from "../../explain/first-model.ts";
 import { commonText } from "../../messages/common.ts";
 import { keysTexts } from "../../messages/en/keys.ts";
 import { texts } from "../../messages/texts.ts";
@@ -58,10 +59,11 @@ export function SecretDialog({ created, tenantModels, sinceMs, onClose }: Secret
   const lists = [tenantModels, key.allowed_models].map((names) => ({
     allowed_models: names === null ? null : [...names],
   }));
-  const model = models.data?.find(
+  const usable = models.data?.filter(
     ({ model_name, enabled, model_type }) =>
       enabled !== false && model_type === "chat" && lists.every((list) => isModelPermitted(list, model_name)),
   );
+  const model = firstModel(usable ?? []);
   const call = {
     baseUrl: session.data?.proxy_base_url ?? SOME_GATEWAY,
     secret,

@@ -13,8 +13,6 @@ import { ShownCsvButton } from "./shown-csv-button.tsx";
 
 /** A column that can be hidden. */
 export interface ListColumn<T> extends Omit<Column<T>, "isSortable"> {
-  /** What the choice of columns calls it, where its head says nothing. */
-  readonly name?: string;
   /** Shown only when it is chosen. */
   readonly isExtra?: boolean;
   /** Hidden as well while `sortBy` has nothing (0, an empty text, null) for every row. */

@@ -61,7 +61,7 @@ export const portalTexts = {
   keysNote: "of {count}",
   keysEnd: "The next one expires {age}",
   modelsTile: "Your models",
-  modelsNote: "{count} responding, {unknown} unknown",
+  modelsNote: "{count} responding, {down} down, {unknown} unknown",
   today: "Requests today",
   todayNote: "{refused} refused, {failed} failed, {cost}",
   budget: "Budget",

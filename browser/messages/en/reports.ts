@@ -78,5 +78,5 @@ export const reportsTexts = {
   gone: "No such tenant",
   goneText: "It was deleted, or the address is wrong. Costs still shows its usage.",
   energyNone: "Energy and carbon were not measured in this month.",
-  rounding: "Amounts are sums of the cost of each request, in USD, at full precision.",
+  rounding: "Amounts are in USD and not rounded.",
 } as const;

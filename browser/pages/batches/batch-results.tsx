@@ -19,6 +19,7 @@ export function causeOf({ errors: [fault] }: Records["Batch"]): string | undefin
 
 /** What a batch came to: its files, and `why` there is an error. */
 export function BatchResults({ batch, why }: { readonly batch: Records["Batch"]; readonly why?: string | undefined }) {
+  if (why === undefined && batch.output_file_id === null && batch.error_file_id === null) return null;
   return (
     <div className={classes["results"]}>
       {why !== undefined && (

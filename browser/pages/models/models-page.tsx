@@ -180,6 +180,7 @@ function columnsOf(cell: string | undefined, nowMs: number): readonly ListColumn
     {
       id: "running",
       head: <span title={runningTitle}>{text("running")}</span>,
+      name: text("running"),
       align: "right",
       sortBy: ({ running }) => running,
       cell: ({ model, running }) =>

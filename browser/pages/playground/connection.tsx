@@ -3,7 +3,8 @@ import { X } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
-import { retries } from "../../data/reads.ts";
+import { read, retries } from "../../data/reads.ts";
+import { responds } from "../../explain/first-model.ts";
 import { TenantByIdFilter } from "../../forms/filters/found-filters.tsx";
 import { commonText } from "../../messages/common.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
@@ -20,6 +21,7 @@ const text = texts("playground", playgroundTexts);
 /** What a header may have, without spaces. */
 const KEY_PATTERN = /^[\x21-\x7e]{1,8000}$/;
 const CHOICES_MAX = 100;
+const MODELS_MAX = "200";
 
 interface ConnectionProps {
   /** Null: nobody has said yet. */
@@ -66,10 +68,13 @@ export function Connection({
     gcTime: 0,
   });
   const names = as === null ? null : (models.data ?? (models.error === null ? null : []));
-  const [first] = models.data ?? [];
+  const states = useQuery(read("/api/v1/models", { params: { query: { limit: MODELS_MAX } } }));
+  const [listed] = models.data ?? [];
+  const responding = states.data?.find((one) => responds(one) && models.data?.includes(one.model_name));
+  const first = states.isPending ? undefined : (responding?.model_name ?? listed);
   useEffect(() => {
-    if (model === undefined && first !== undefined && first !== "auto") onModel(first);
-  }, [model, first, onModel]);
+    if (model === undefined && first !== undefined && listed !== "auto") onModel(first);
+  }, [model, first, listed, onModel]);
   return (
     <Panel>
       <form

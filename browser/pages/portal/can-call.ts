@@ -5,6 +5,7 @@
 import type { Records } from "../../data/api.ts";
 import type { explainAccess } from "../../explain/explain-access.ts";
 import { explainLoad } from "../../explain/explain-waiting.ts";
+import { responds } from "../../explain/first-model.ts";
 import { keyState } from "../../forms/keys/key-state.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
@@ -57,10 +58,10 @@ export function modelCounts(models: readonly Model[]): {
   readonly failing: number;
   readonly unknown: number;
 } {
-  const states = models.filter((model) => model.enabled).map((model) => model.health_status);
-  const enabled = states.length;
-  const responding = states.filter((state) => state === "healthy" || state === "degraded").length;
-  const failing = states.filter((state) => state === "unhealthy").length;
+  const usable = models.filter((model) => model.enabled);
+  const enabled = usable.length;
+  const responding = usable.filter(responds).length;
+  const failing = usable.filter((model) => model.health_status === "unhealthy").length;
   return { enabled, responding, failing, unknown: enabled - responding - failing };
 }
 

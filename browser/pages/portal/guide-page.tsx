@@ -3,6 +3,7 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { isModelPermitted } from "../../../shared/access/access-window.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { sessionQuery } from "../../data/session.ts";
+import { firstModel } from "../../explain/first-model.ts";
 import {
   aiSdkExample,
   type Call,
@@ -69,7 +70,7 @@ export function GuidePage() {
               key === undefined || isModelPermitted({ allowed_models: key.allowed_models }, model_name),
           );
           const asked = named === undefined || kinds?.includes(named.model_type) !== false ? search.model : undefined;
-          const model = asked ?? usable[0]?.model_name ?? fitting[0]?.model_name;
+          const model = asked ?? (firstModel(usable) ?? firstModel(fitting))?.model_name;
           const names = fitting.map(({ model_name }) => model_name);
           const choices = model === undefined || names.includes(model) ? names : [model, ...names];
           return (
@@ -79,9 +80,7 @@ export function GuidePage() {
                   label={text("route")}
                   value={routeId}
                   data-page-filter
-                  onChange={({ target }) =>
-                    change({ route: GUIDE_ROUTES.find((one) => one === target.value), model: undefined })
-                  }
+                  onChange={({ target }) => change({ route: GUIDE_ROUTES.find((one) => one === target.value) })}
                   choices={GUIDE_ROUTES.map((one) => ({ value: one, label: text(`route_${one}`) }))}
                 />
                 {kinds !== null && model !== undefined && (

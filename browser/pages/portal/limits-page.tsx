@@ -1,7 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { WeekGrid } from "../../charts/week-grid.tsx";
 import type { Records } from "../../data/api.ts";
+import { explainAccess } from "../../explain/explain-access.ts";
 import { explainBudget } from "../../explain/explain-budget.ts";
 import { explainLoad } from "../../explain/explain-waiting.ts";
 import { runOutSentence } from "../../explain/run-out.ts";
@@ -48,6 +50,7 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
   const columns = useMemo(() => keyColumns(zone), [zone]);
   const view = useListView({ rows: keys.data, columns });
   const { rows, unset } = limitRows(tenant, usage.data ?? null, load.data ?? null, zone, nowMs);
+  const access = explainAccess(tenant, nowMs);
   const notes = [unset.length === 0 ? null : text("unset", { names: unset.join(", ") }), outlook];
   return (
     <>
@@ -59,6 +62,12 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
         {rows.length > 0 && (
           <Table label={text("limitsOfTenant")} columns={LIMITS} rows={rows} rowKey={({ id }) => id} />
         )}
+      </Panel>
+      <Panel title={text("access")}>
+        <p>
+          {access.sentence} {access.change ?? (access.isServed && `${text("accessAlways")}.`)}
+        </p>
+        {tenant.weekly_windows.length > 0 && <WeekGrid windows={tenant.weekly_windows} zone={zone} nowMs={nowMs} />}
       </Panel>
       <ListTable
         state={keys}

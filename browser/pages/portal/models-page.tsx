@@ -160,7 +160,13 @@ const COLUMNS: readonly ListColumn<Model>[] = [
     sortBy: ({ model_type }) => text(`kind_${model_type}`),
     cell: ({ model_type }) => text(`kind_${model_type}`),
   },
-  { id: "can", head: text("can"), cell: (model) => formatText(abilities(model)) },
+  {
+    id: "can",
+    head: text("can"),
+    isOftenEmpty: true,
+    sortBy: abilities,
+    cell: (model) => formatText(abilities(model)),
+  },
   {
     id: "context",
     head: text("context"),

@@ -98,11 +98,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
           {failed !== undefined && <ReadFailure state={failed} />}
           <Grid>
             <Tile
-              label={
-                <Link to="/tenants/$tenantId" params={{ tenantId: tenant.id }} search={{ tab: "schedule" }}>
-                  {text("access")}
-                </Link>
-              }
+              label={<Link to="/portal/limits">{text("access")}</Link>}
               value={text(access.isServed ? "accessOpen" : "accessClosed")}
               note={access.change ?? (access.isServed ? text("accessAlways") : access.sentence)}
             />
@@ -129,6 +125,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               value={formatCount(modelsNow?.enabled)}
               note={text("modelsNote", {
                 count: formatCount(modelsNow?.responding),
+                down: formatCount(modelsNow?.failing),
                 unknown: formatCount(modelsNow?.unknown),
               })}
             />

@@ -23,7 +23,7 @@ import { formatDays, monthBefore, periodBounds } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
-import { formatCount, formatEnergy, formatMass, formatText } from "../../ui/format.ts";
+import { formatCount, formatEnergy, formatMass } from "../../ui/format.ts";
 import { Facts, Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -53,7 +53,13 @@ export function StatementPage() {
   const isGone = tenant.error?.status === 404 || tenant.error?.status === 400;
   const nowMs = useNow(MINUTE_MS);
   const zone = usableZone(shown?.timezone ?? "UTC");
-  const usual = monthBefore(dayIn(zone, nowMs)).fromDay.slice(0, 7);
+  const today = dayIn(zone, nowMs);
+  const last = monthBefore(today).fromDay.slice(0, 7);
+  const lastUsage = useQuery({
+    ...usageRead(tenantId ?? "", last, zone, "model"),
+    enabled: shown !== undefined && !isMonth(search.month),
+  });
+  const usual = lastUsage.data?.length === 0 ? today.slice(0, 7) : last;
   const month = isMonth(search.month) ? search.month : usual;
   return (
     <Stack>
@@ -120,19 +126,17 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
   const days = daysOfMonth(month);
   const bounds = periodBounds({ kind: "custom", fromDay: days.first, toDay: days.last }, zone, nowMs);
   const isOver = bounds.toMs <= nowMs;
-  const query = { tenant_id: tenant.id, start_day: days.first, end_day: days.last, timezone: zone };
-  const byModel = useQuery(
-    read(DAILY_PATH, { params: { query: { ...query, group_by: "model" } } }, { keepsOld: false }),
-  );
-  const byKey = useQuery(read(DAILY_PATH, { params: { query: { ...query, group_by: "key" } } }, { keepsOld: false }));
-  const organization = formatText(tenant.organization);
+  const byModel = useQuery(usageRead(tenant.id, month, zone, "model"));
+  const byKey = useQuery(usageRead(tenant.id, month, zone, "key"));
   return (
     <>
       <div className={classes["parties"]}>
         <Facts
           facts={[
             [text("tenant"), <bdi key="tenant">{tenant.name}</bdi>],
-            [text("organization"), <bdi key="organization">{organization}</bdi>],
+            ...(tenant.organization
+              ? [[text("organization"), <bdi key="organization">{tenant.organization}</bdi>] as const]
+              : []),
             [text("tenantId"), tenant.id],
           ]}
         />
@@ -161,6 +165,13 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
       </Loaded>
     </>
   );
+}
+
+/** What a tenant used in a month. */
+function usageRead(tenantId: string, month: string, zone: string, by: "model" | "key") {
+  const { first, last } = daysOfMonth(month);
+  const query = { tenant_id: tenantId, start_day: first, end_day: last, timezone: zone, group_by: by };
+  return read(DAILY_PATH, { params: { query } }, { keepsOld: false });
 }
 
 /** A table with its totals; that by model tells the sums of the month, and what they lack. */
@@ -203,8 +214,12 @@ function StatementRows({
             <Tile label={text("cost")} value={<Usd usd={totals.costUsd} />} />
             <Tile label={text("requests")} value={formatCount(totals.requests)} />
             <Tile label={text("tokens")} value={formatCount(totals.tokens)} />
-            <Tile label={text("energy")} value={formatEnergy(totals.energyWh)} />
-            <Tile label={text("carbon")} value={formatMass(totals.co2Grams)} />
+            {rows.length > 0 && (
+              <>
+                <Tile label={text("energy")} value={formatEnergy(totals.energyWh)} />
+                <Tile label={text("carbon")} value={formatMass(totals.co2Grams)} />
+              </>
+            )}
           </Grid>
           <Unpriced models={rows} />
           {totals.energyWh === null && <p className={classes["notes"]}>{text("energyNone")}</p>}

@@ -3,7 +3,7 @@ import { listParams, searchParams, textParam } from "../../data/search-params.ts
 
 export const statementSearch = searchParams({
   tenant_id: textParam(40),
-  /** YYYY-MM; absent: the last whole month. */
+  /** YYYY-MM; absent: the last whole month, or this one if nothing was used in the last. */
   month: textParam(7),
   ...listParams("by_model_"),
   ...listParams("by_key_"),

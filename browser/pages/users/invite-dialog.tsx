@@ -19,7 +19,16 @@ const SPECS: readonly FieldSpec[] = [...fieldSpecs(["email", "role"], USER_FIELD
 const INITIAL = { email: "", role: "user", tenant_ids: [], expires_in_days: 7 };
 
 /** Invites somebody by email, with a role and tenants. */
-export function InviteDialog({ onClose, onInvited }: { readonly onClose: () => void; readonly onInvited: () => void }) {
+export function InviteDialog({
+  onClose,
+  onInvited,
+  onKnown,
+}: {
+  readonly onClose: () => void;
+  readonly onInvited: () => void;
+  /** The person has signed in before: what they lack is access. */
+  readonly onKnown: (userId: string) => void;
+}) {
   const queries = useQueryClient();
   return (
     <Dialog isOpen isKept onClose={onClose} title={text("inviteTitle")}>
@@ -42,9 +51,16 @@ export function InviteDialog({ onClose, onInvited }: { readonly onClose: () => v
         }}
         note={({ role }) => role === "admin" && <Notice tone="warn">{text("warn_new_admin")}</Notice>}
         onSubmit={async (body, idempotencyKey) => {
-          const { email } = answerValue(
-            await api.POST("/api/v1/invitations", { params: { header: { "idempotency-key": idempotencyKey } }, body }),
-          );
+          const answer = await api.POST("/api/v1/invitations", {
+            params: { header: { "idempotency-key": idempotencyKey } },
+            body,
+          });
+          const known = answer.response.status === 409 ? await userOf(body.email) : undefined;
+          if (known !== undefined) {
+            toast({ title: text("known", { email: known.email }), tone: "warn" });
+            return onKnown(known.id);
+          }
+          const { email } = answerValue(answer);
           toast({
             title: text("invited", { email }),
             detail: text("invitedText"),
@@ -58,4 +74,10 @@ export function InviteDialog({ onClose, onInvited }: { readonly onClose: () => v
       </CreateForm>
     </Dialog>
   );
+}
+
+/** Who has signed in with an email. */
+async function userOf(email: string) {
+  const found = answerValue(await api.GET("/api/v1/users", { params: { query: { q: email } } }));
+  return found.find((user) => user.email === email);
 }

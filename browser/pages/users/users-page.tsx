@@ -23,9 +23,9 @@ export function UsersPage() {
   const { tab = "people" } = route.useSearch();
   const navigate = useNavigate({ from: "/users" });
   const [isInviting, setInviting] = useState(false);
-  const show = (id: string): void =>
+  const show = (id: string, userId?: string): void =>
     void navigate({
-      search: (before) => changedSearch(before, { tab: USER_TABS.find((one) => one === id), user_id: undefined }),
+      search: (before) => changedSearch(before, { tab: USER_TABS.find((one) => one === id), user_id: userId }),
     });
   return (
     <Stack>
@@ -41,7 +41,7 @@ export function UsersPage() {
       <Tabs
         label={text("parts")}
         chosen={tab}
-        onChoose={show}
+        onChoose={(id) => show(id)}
         tabs={[
           {
             id: "people",
@@ -79,6 +79,10 @@ export function UsersPage() {
             onInvited={() => {
               setInviting(false);
               show("invitations");
+            }}
+            onKnown={(id) => {
+              setInviting(false);
+              show("people", id);
             }}
           />
         )}
