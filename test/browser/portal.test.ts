@@ -1,10 +1,10 @@
 /** The portal: what a tenant's people see of their own tenant, what they do there, and that nothing of others is in it. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { PROVIDER } from "../harness/browser/browser-setup.ts";
-import { useConsole, type Visit } from "../harness/browser/use-console.ts";
+import { useConsole } from "../harness/browser/use-console.ts";
+import { usersOf } from "../harness/browser/users-of.ts";
 import { PERSON_HEADER } from "../harness/sign-in-provider.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { Walk } from "./walks/walk.ts";
@@ -12,33 +12,7 @@ import { walkAsTenant } from "./walks/walk-tenant.ts";
 
 const fixture = useConsole();
 
-/** A model that only this tenant may use. */
-async function modelOf(tenant: Tenant): Promise<string> {
-  const name = `model-${randomUUID()}`;
-  await fixture.gateway.must("POST", "/models", {
-    model_name: name,
-    upstream_model: "plain",
-    api_base: fixture.upstream.url,
-    input_cost_per_token: 0.000_001,
-    context_window: 131_072,
-    supports_vision: true,
-  });
-  await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/allowlist`, { allowed_models: [name] });
-  return name;
-}
-async function userWithModel(): Promise<{ readonly visit: Visit; readonly tenant: Tenant; readonly model: string }> {
-  const visit = await fixture.open({ as: "user" });
-  if (visit.tenant === null) throw new Error("a user has a tenant");
-  return { visit, tenant: visit.tenant, model: await modelOf(visit.tenant) };
-}
-const newKey = async ({ id }: Tenant, name: string): Promise<CreatedKey> =>
-  await fixture.gateway.must<CreatedKey>("POST", `/tenants/${id}/keys`, { name });
-const call = async (secret: string, model: string): Promise<Response> =>
-  await fetch(`${fixture.gateway.proxyUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] }),
-  });
+const { modelOf, userWithModel, newKey, call } = usersOf(fixture);
 
 describe("the first page of a user", () => {
   it("says whether applications can call, and follows what changes", async () => {
@@ -371,44 +345,4 @@ it("the guide keeps its model when another route is chosen that can call it", as
     await page.getByRole("heading", { name: "Code for /v1/responses" }).waitFor();
     expect(await page.getByLabel("Model").inputValue()).toBe(name);
   }
-});
-
-it("cards of a long list on a phone are shown whole", async () => {
-  const { page, tenant } = await fixture.open({ as: "user", width: 390 });
-  if (tenant === null) throw new Error("a user has a tenant");
-  const model = await modelOf(tenant);
-  const { secret } = await newKey(tenant, "evaluation of the large models every night");
-  await Promise.all(Array.from({ length: 45 }, async () => await call(secret, model)));
-  await waitFor(
-    async () => await fixture.gateway.requestIds(tenant.id),
-    (ids) => ids.length === 45,
-  );
-  await page.goto("/logs");
-  const cards = page.locator("tr[data-index]");
-  await cards.nth(8).waitFor();
-  const cut = await cards.evaluateAll((rows) =>
-    rows.flatMap((row) => {
-      const { top, bottom } = row.getBoundingClientRect();
-      return [...row.querySelectorAll("td")]
-        .map((cell) => cell.getBoundingClientRect())
-        .filter((cell) => cell.height > 0 && (cell.top < top || cell.bottom > bottom));
-    }),
-  );
-  expect(cut).toEqual([]);
-});
-
-it("a statement opens at this month when nothing was used in the last one", async () => {
-  const { visit, tenant, model } = await userWithModel();
-  const { secret } = await newKey(tenant, "notebooks");
-  const thisMonth = (): string => new Date().toISOString().slice(0, 7);
-  const before = thisMonth();
-  expect((await call(secret, model)).status).toBe(200);
-  await waitFor(
-    async () => await fixture.gateway.requestIds(tenant.id),
-    (ids) => ids.length === 1,
-  );
-  const { page } = visit;
-  await page.goto("/reports/statement");
-  await page.getByRole("table", { name: "By key" }).getByText("notebooks").waitFor();
-  expect([before, thisMonth()]).toContain(await page.getByLabel("Month").inputValue());
 });

@@ -213,7 +213,7 @@ export class CollectedTexts implements ResponseTransform {
     const { item, part: ofItem, content_block } = objectOf(event);
     const started = item ?? ofItem ?? content_block;
     if (isPart && started !== undefined && this.#hasRoom(KIND_CHARACTERS))
-      this.#kinds.set(`${this.#reader} ${ids}`, kindOf("", started));
+      this.#kinds.set(`${this.#reader} ${ids.join()}`, kindOf("", started));
     yield TEXT_UNITS;
     for (const fragment of fragments) {
       if (!this.#whole) return;
@@ -247,7 +247,7 @@ export class CollectedTexts implements ResponseTransform {
     // without a type or a choice, numbers are those of answers
     if (!json && (owner.type ?? owner.choice) !== null) this.#follows(whole, owner.ids, key, !isNew);
     const [item] = owner.ids;
-    const kind = `${this.#kinds.get(`${this.#reader} ${item},,,`)}${this.#kinds.get(`${this.#reader} ${owner.ids}`)}`;
+    const kind = `${this.#kinds.get(`${this.#reader} ${item},,,`)}${this.#kinds.get(`${this.#reader} ${owner.ids.join()}`)}`;
     const added = this.#add(key, text, { json, kind: kind.replaceAll("undefined", "") }, whole);
     if (owner.type !== PIECES.type || added === undefined || !isNew) return added;
     const ofItem = `${this.#reader} ${item}`;
