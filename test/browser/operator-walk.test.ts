@@ -8,6 +8,7 @@ import { walkAsOperator } from "./walks/walk-operator.ts";
 const fixture = useConsole();
 
 it("from nothing to a tenant that calls a model takes less than twenty clicks", async () => {
+  await fixture.withoutModels();
   const { page, context, problems } = await fixture.open();
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto("/sign-in");

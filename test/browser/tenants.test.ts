@@ -16,6 +16,7 @@ const tenantNow = async ({ id }: Tenant): Promise<Tenant> =>
 
 describe("from nothing to a first request", () => {
   it("creates a tenant and a key, runs the shown curl, and no longer shows the secret", async () => {
+    await fixture.withoutModels();
     const visit = await fixture.open({ as: "admin" });
     const { page } = visit;
     const name = `new-${randomUUID()}`;
