@@ -67,7 +67,7 @@ describe("costs", { tags: ["check"] }, () => {
     await page.goto("/reports");
     const row = page.getByRole("table", { name: "Budgets" }).getByRole("row", { name: new RegExp(tenant.name) });
     // a fifth since the first request, which counts as a day: the rest lasts four
-    expect(await row.textContent()).toMatch(/20%66 tokens a day\d+ \w+ \d+ \(in (3|4) days\)/);
+    expect(await row.textContent()).toMatch(/20%80%66 tokens a day\d+ \w+ \d+ \(in (3|4) days\)/);
     await row.getByRole("link").click();
     await page.getByText(/At 66 tokens a day, the budget runs out on \d+ \w+ \d+ \(in (3|4) days\)\./).waitFor();
     await page.goto(`/tenants?q=${tenant.name}`);
