@@ -56,7 +56,7 @@ export interface TableProps<T> {
 const VIRTUAL_FROM = 40;
 /** A phone has no room for more columns: a row is a card there. */
 const PHONE_COLUMNS = 3;
-/** A card leaves out what is not known or not set, which format.ts writes as a dash. */
+/** Cards hide empty values, which format.ts writes as a dash. */
 const known = (content: ReactNode): ReactNode => (content === "–" ? null : content);
 /** Before a card is measured. */
 const CARD_PX = 76;

@@ -108,7 +108,7 @@ describe("Cell", () => {
     await isolate.end(last);
   });
 
-  it("answers a request that asks again as before; one that gives back its grant is queued", {
+  it("repeats its answer to a repeated request, and queues one that returns its grant", {
     tags: ["check"],
   }, async () => {
     const isolate = await isolateOf(1);

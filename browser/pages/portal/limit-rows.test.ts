@@ -41,7 +41,7 @@ const LOAD = {
   slots_left: null,
 } as const;
 
-it("says what is used of a limit and what running requests hold, and names limits that are not set", () => {
+it("says what is used and held of a limit, and names limits that are not set", () => {
   const { rows, unset } = limitRows(TENANT, USAGE, LOAD, "UTC", NOW);
   expect(rows.map(({ name, allowed, used, left }) => [name, allowed, used, left])).toEqual([
     ["Budget in tokens", "12,000", "891 + 1,040 held for running requests", "10,069"],

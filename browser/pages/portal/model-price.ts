@@ -48,7 +48,7 @@ export function priceText(model: Priced): string | null {
   const input = perMillion(model.input_cost_per_token);
   const output = perMillion(model.output_cost_per_token);
   const perPart = (usd: number, part: string): string => text("perPart", { usd: formatPrice(usd), part });
-  // What is not called for a text has no price for its answer.
+  // Only models that answer with text have a price for output.
   const ofSide = (usd: number | null, part: string): string | null =>
     usd === null ? (model.model_type === "chat" ? text("noPricePart", { part }) : null) : perPart(usd, part);
   const perTokens =
