@@ -1,6 +1,6 @@
 /**
- * A vitest reporter. Appends one line of JSON per vitest run to the file that TEST_REPORT names: for each test file its time and how
- * many tests passed and failed. The table at the end of a tier is made from these lines.
+ * A vitest reporter. Appends one line of JSON per vitest run to the file that TEST_REPORT names: for each test file its time, how many
+ * tests passed, and which failed. The tables at the end of a tier are made from these lines.
  */
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestModule } from "vitest/node";
@@ -11,8 +11,16 @@ export interface FileReport {
   readonly file: string;
   readonly durationMs: number;
   readonly passed: number;
-  readonly failed: number;
+  readonly failures: readonly Failure[];
 }
+
+/** A test that failed, or a file whose set-up did, with the first lines of its error. */
+export interface Failure {
+  readonly title: string;
+  readonly error: string;
+}
+
+const ERROR_LINES = 12;
 
 export class ReportToFile implements Reporter {
   readonly #path: string;
@@ -27,13 +35,26 @@ export class ReportToFile implements Reporter {
 }
 
 function reportOf(module: TestModule): FileReport {
-  const states = [...module.children.allTests()].map((test) => test.result().state);
+  const results = [...module.children.allTests()].map((test) => ({ title: test.fullName, ...test.result() }));
   const { duration, collectDuration, setupDuration } = module.diagnostic();
+  const ofFile = [...module.errors(), ...[...module.children.allSuites()].flatMap((suite) => suite.errors())];
   return {
     project: module.project.name,
     file: module.relativeModuleId,
     durationMs: duration + collectDuration + setupDuration,
-    passed: states.filter((state) => state === "passed").length,
-    failed: states.filter((state) => state === "failed").length + (module.errors().length > 0 ? 1 : 0),
+    passed: results.filter(({ state }) => state === "passed").length,
+    failures: [
+      ...results
+        .filter(({ state }) => state === "failed")
+        .map(({ title, errors }) => ({ title, error: firstLines(errors ?? []) })),
+      ...(ofFile.length > 0 ? [{ title: "the file itself", error: firstLines(ofFile) }] : []),
+    ],
   };
+}
+
+function firstLines(errors: readonly { readonly message: string; readonly stacks?: readonly unknown[] }[]): string {
+  return errors
+    .flatMap(({ message }) => message.split("\n"))
+    .slice(0, ERROR_LINES)
+    .join("\n");
 }

@@ -75,23 +75,25 @@ describe("the steps of a tier", () => {
 });
 
 describe("the summary", () => {
-  it("lists every step, the twenty slowest files and the number of tests", () => {
+  it("lists every step, the twenty slowest files, what failed and the number of tests", () => {
     const files = Array.from({ length: 30 }, (_, at) => ({
       project: "unit",
       file: `${at}.test.ts`,
       durationMs: at * 1000,
       passed: 2,
-      failed: at === 3 ? 1 : 0,
+      failures: at === 3 ? [{ title: "adds", error: "expected 2 to be 3\nat all" }] : [],
     }));
     const lines = summary([{ name: "units", outcome: "FAILED", durationMs: 61_200 }], files).split("\n");
     expect({
       step: lines[0],
       slowest: lines[3],
-      listed: lines.filter((line) => line.includes(".test.ts")).length,
+      listed: lines.filter((line) => line.includes("s  unit       ")).length,
+      failed: lines.slice(-5, -2),
     }).toEqual({
       step: "   61 s  units  FAILED",
       slowest: "   29 s  unit       29.test.ts",
       listed: 20,
+      failed: ["3.test.ts > adds", "    expected 2 to be 3", "    at all"],
     });
     expect(lines.at(-1)).toBe("60 passed, 1 failed");
   });

@@ -12,18 +12,21 @@ export function readReports(path: string): readonly FileReport[] {
   return runs.flatMap((run) => JSON.parse(run) as FileReport[]);
 }
 
-/** The steps, the slowest files, and a last line with the number of tests, which CI reads. */
+/** The steps, the slowest files, what failed and why, and a last line with the number of tests, which CI reads. */
 export function summary(steps: readonly StepResult[], files: readonly FileReport[]): string {
   const slowest = files.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST);
-  const count = (which: "passed" | "failed"): number => files.reduce((sum, file) => sum + file[which], 0);
+  const failed = files.flatMap(({ file, failures }) => failures.map((failure) => ({ file, ...failure })));
+  const passed = files.reduce((sum, file) => sum + file.passed, 0);
   return [
     ...steps.map(({ name, outcome, durationMs }) =>
       row(durationMs, outcome === "passed" ? name : `${name}  ${outcome}`),
     ),
     ...(slowest.length === 0 ? [] : ["", "the slowest files:"]),
     ...slowest.map(({ project, file, durationMs }) => row(durationMs, `${project.padEnd(10)} ${file}`)),
+    ...(failed.length === 0 ? [] : ["", "what failed:"]),
+    ...failed.map(({ file, title, error }) => `${file} > ${title}\n${error.replaceAll(/^/gm, "    ")}`),
     "",
-    `${count("passed")} passed, ${count("failed")} failed`,
+    `${passed} passed, ${failed.length} failed`,
   ].join("\n");
 }
 

@@ -181,7 +181,8 @@ export class CollectedTexts implements ResponseTransform {
           const [text = ""] = read;
           if (read.length === 1) addOne(text);
           else texts.push(read);
-          for (const one of new Set([...read, read.join("")])) yield* addJson(one, collected[0]?.json === true);
+          const ones = read.length === 1 ? read : [...read, read.join("")];
+          for (const one of ones) yield* addJson(one, collected[0]?.json === true);
         }
       }
     }
