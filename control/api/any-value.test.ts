@@ -2,7 +2,7 @@
  * Every field that an admin can set, given any value that JSON and IEEE 754 have: the value is refused by the field's name,
  * or stored, and a stored number reads back as the same number. No value causes an internal error.
  *
- * @module-tag check
+ * @module-tag long
  */
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";

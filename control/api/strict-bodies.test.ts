@@ -1,7 +1,7 @@
 /**
  * What a body may name (docs/rules/management-api.md#bodies): fields that exist, and of the others their present value.
  *
- * @module-tag check
+ * @module-tag long
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

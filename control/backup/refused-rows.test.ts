@@ -1,7 +1,7 @@
 /**
  * What of a file a restore refuses, because the Management API would refuse it too (docs/rules/backup.md#file).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

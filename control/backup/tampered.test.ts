@@ -2,7 +2,7 @@
  * A backup that was tampered with: no secret goes to an address that it does not belong to
  * (docs/rules/backup.md#secrets-belong-to-entries).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { RestoreReport } from "../../shared/schema/backup.ts";

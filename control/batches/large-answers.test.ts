@@ -1,7 +1,7 @@
 /**
  * Large answers to lines are outside their rows, and none is lost or doubled (docs/rules/batches.md#results). The data plane is a server.
  *
- * @module-tag check
+ * @module-tag long
  */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";

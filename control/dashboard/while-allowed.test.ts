@@ -1,7 +1,7 @@
 /**
  * What is under way ends with the permission (docs/rules/users.md#approval).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";

@@ -2,7 +2,7 @@
  * Upstreams that do not answer, and what happens until a check notices it (docs/rules/health.md#states,
  * docs/rules/health.md#classification).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";

@@ -2,7 +2,7 @@
  * Health and the ledger: traffic that was served makes a probe unnecessary, and a probe records what it used
  * (docs/rules/health.md#probes).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";

@@ -5,7 +5,7 @@
  * exactly one row. In these histories clocks of isolates are set back and forth, records change, and the store fails and
  * recovers.
  *
- * @module-tag check
+ * @module-tag long
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";

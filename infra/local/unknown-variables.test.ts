@@ -1,7 +1,7 @@
 /**
  * What each part does at its start with a variable that no part reads (docs/rules/configuration.md#unknown-variables).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

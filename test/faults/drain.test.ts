@@ -1,7 +1,7 @@
 /**
  * A stop of the whole stack while requests run (docs/rules/local-stack.md#stop): they finish, or get an error at the end of
  * the drain, and their rows say so after the next start.
- * @module-tag check
+ * @module-tag long
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";

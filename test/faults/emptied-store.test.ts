@@ -2,7 +2,7 @@
  * A key-value store that lost its copies, or that a start has not filled yet: a key that works is never called unknown for
  * that (docs/rules/freshness.md#a-store-that-was-emptied).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

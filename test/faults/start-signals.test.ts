@@ -1,6 +1,6 @@
 /**
  * A start says what it waits for, and obeys signals at every moment (docs/rules/local-stack.md#start-and-stop).
- * @module-tag check
+ * @module-tag long
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

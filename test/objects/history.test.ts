@@ -2,7 +2,7 @@
  * What a cell reports of its last hour and its last minute when its object was idle and has lost its memory
  * (docs/rules/fairshare.md#history).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";

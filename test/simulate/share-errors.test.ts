@@ -2,7 +2,7 @@
  * The shares that the scheduler gives, compared with the fair shares that max-min.ts calculates, and that calculation
  * compared with cases worked out by hand.
  *
- * @module-tag check
+ * @module-tag long
  */
 import { describe, expect, it } from "vitest";
 import { type Claim, maxMinShares } from "./max-min.ts";

@@ -2,7 +2,7 @@
  * Bodies in a coding: of clients, which are decoded, and of upstreams, which nobody asked for one
  * (docs/rules/request-bodies.md#codings, docs/rules/upstream-calls.md#answers).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { createHash, randomBytes } from "node:crypto";
 import { createServer } from "node:http";

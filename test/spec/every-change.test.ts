@@ -4,7 +4,7 @@
  * clients get, and which upstream was called in which way. `npm run check` plays every change on one route that is admitted
  * and one of another kind, `npm run test:release` the whole table.
  *
- * @module-tag check
+ * @module-tag long
  */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

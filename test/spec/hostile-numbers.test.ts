@@ -2,7 +2,7 @@
  * Numbers that a client makes up: none of them reaches a budget, and the data plane still serves all clients
  * (docs/rules/token-estimates.md#client-limits).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

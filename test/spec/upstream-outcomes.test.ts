@@ -3,7 +3,7 @@
  * status, body, headers, attempts, row, alert and counters. On a stack of its own, so that the counters count only
  * these requests. `npm run check` has two of the ways, `npm run test:release` all.
  *
- * @module-tag check
+ * @module-tag long
  */
 
 import { randomUUID } from "node:crypto";

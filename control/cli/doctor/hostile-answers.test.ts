@@ -1,7 +1,7 @@
 /**
  * The doctor before servers that answer anything: it ends, in its time, and blames them and not itself.
  *
- * @module-tag check
+ * @module-tag long
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import fc from "fast-check";

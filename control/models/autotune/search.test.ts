@@ -2,7 +2,7 @@
  * The search for the knee against upstreams in simulated time whose capacity is known. The true knee is what the same rules
  * give when each concurrency runs for long.
  *
- * @module-tag check
+ * @module-tag long
  */
 import { describe, expect, it } from "vitest";
 import { type Random, seededRandom } from "../../../test/simulate/random.ts";

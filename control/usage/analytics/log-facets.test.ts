@@ -1,7 +1,7 @@
 /**
  * Counts of a log over time and by value, against the real engine (docs/rules/usage-reads.md#facets).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";

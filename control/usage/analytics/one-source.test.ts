@@ -2,7 +2,7 @@
  * Every read that sums a window counts the same requests (docs/rules/usage-reads.md#sources): before rows are dropped,
  * afterwards, and with late rows of dropped days. Against the real engine, with sums of its own.
  *
- * @module-tag check
+ * @module-tag long
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -2,7 +2,7 @@
  * Days by the clock of a zone, and percentiles, from the rollup by quarters of an hour, against the real engine
  * (docs/rules/usage-reads.md#days-of-a-zone, docs/rules/storage-layouts.md#usage-quarter).
  *
- * @module-tag check
+ * @module-tag long
  */
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";

@@ -2,7 +2,7 @@
  * How requests ended and how fast they were, against the real engine (docs/rules/usage-reads.md#health,
  * docs/rules/usage-reads.md#outcomes).
  *
- * @module-tag check
+ * @module-tag long
  */
 import { expect, it } from "vitest";
 import { usageHealthQuerySchema } from "../../../shared/schema/health-reads.ts";

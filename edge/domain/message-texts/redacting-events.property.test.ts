@@ -1,4 +1,4 @@
-/** @module-tag check */
+/** @module-tag long */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";

@@ -2,7 +2,7 @@
  * The reported work of guardrails grows only with the bytes of a document: long names above many strings do not multiply. Units
  * are counted, never timed.
  *
- * @module-tag check
+ * @module-tag long
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,7 +1,7 @@
 /**
  * The use of a budget by the ledger, on the real tables, in the embedded engine.
  *
- * @module-tag check
+ * @module-tag long
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
