@@ -15,7 +15,7 @@ export interface FileReport {
 }
 
 /** A test that failed, or a file whose set-up did, with the first lines of its error. */
-export interface Failure {
+interface Failure {
   readonly title: string;
   readonly error: string;
 }
