@@ -4,7 +4,7 @@ import { type Batch, type BatchFault, batchSchema } from "../../shared/schema/ba
 import { tenants } from "../db/schema/tenancy.ts";
 import { withIsoTimes } from "../kernel/iso-times.ts";
 import { UUID } from "../kernel/parse.ts";
-import { type BatchRow, batches } from "./tables.ts";
+import { type BatchRow, batches, files } from "./tables.ts";
 
 type IdKind = "file" | "batch";
 
@@ -21,8 +21,13 @@ export function rowIdOf(kind: IdKind, given: string): string | null {
   return digits.length === 32 && UUID.test(id) ? id.toLowerCase() : null;
 }
 
-/** A subquery for each row of a page. */
-export const tenantName = sql<string>`(SELECT ${tenants.name} FROM ${tenants} WHERE ${tenants.id} = ${batches.tenant_id})`;
+/** What batches are called, by subqueries for each row of a page. */
+export const batchNames = {
+  tenant_name: sql<string>`(SELECT ${tenants.name} FROM ${tenants} WHERE ${tenants.id} = ${batches.tenant_id})`,
+  input_filename: sql<
+    string | null
+  >`(SELECT ${files.filename} FROM ${files} WHERE ${files.id} = ${batches.input_file_id})`,
+};
 
 /** Why its file was refused; before, they say only how often it was begun to be read. */
 export const faultsOf = ({ status, errors }: BatchRow): readonly BatchFault[] => (status === "failed" ? errors : []);
@@ -33,7 +38,7 @@ export const resultFilesOf = (row: BatchRow) => ({
   error_file_id: row.ended_at && row.error_file_id && publicId("file", row.error_file_id),
 });
 
-export function batchRecord(row: BatchRow & { readonly tenant_name: string }): Batch {
+export function batchRecord(row: BatchRow & Pick<Batch, keyof typeof batchNames>): Batch {
   const files = resultFilesOf(row);
   const own = {
     ...files,

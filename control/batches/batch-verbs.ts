@@ -8,7 +8,7 @@ import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, readPage } from "../kernel/paging.ts";
 import { parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
-import { batchRecord, rowIdOf, tenantName } from "./batch-record.ts";
+import { batchNames, batchRecord, rowIdOf } from "./batch-record.ts";
 import { type BatchRow, batches } from "./tables.ts";
 
 /** The newest first, one page. Throws 400. */
@@ -25,7 +25,7 @@ export async function listBatches(ctx: VerbContext, query: unknown): Promise<Pag
           ? { where: beforeCreated(batches, part), orderBy: byNewest(batches) }
           : newestWithin(batches.tenant_id, tenant_id, batches, part);
       return ctx.db
-        .select({ ...getTableColumns(batches), tenant_name: tenantName, micros: createdMicros(batches.created_at) })
+        .select({ ...getTableColumns(batches), ...batchNames, micros: createdMicros(batches.created_at) })
         .from(batches)
         .where(
           and(
@@ -75,7 +75,7 @@ export async function markCancelled(db: Database | Transaction, id: string, now:
 async function shownRow(db: Database | Transaction, id: string) {
   const [row] = await withDatabaseErrors(async () =>
     db
-      .select({ ...getTableColumns(batches), tenant_name: tenantName })
+      .select({ ...getTableColumns(batches), ...batchNames })
       .from(batches)
       .where(eq(batches.id, id)),
   );

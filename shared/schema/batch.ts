@@ -88,6 +88,10 @@ export const batchSchema = z
     tenant_name: z.string(),
     key_id: z.string().meta({ description: "API key that its lines run as" }),
     endpoint: z.string(),
+    input_filename: z
+      .string()
+      .nullable()
+      .meta({ description: "Name of the file with its lines; null once it is deleted" }),
     output_file_id: z.string().nullable().meta({ description: "File with its 2xx answers, once it has ended" }),
     error_file_id: z.string().nullable().meta({ description: "File with its other lines, once it has ended" }),
     status: z.enum(BATCH_STATUSES),

@@ -44,6 +44,7 @@ it("shows a batch of 10,000 lines moving, and an admin cancels it", async () => 
   const { page, problems } = await console_.open({ as: "admin" });
   await page.goto(`/batches?q=${batch.id}`);
   const row = page.getByRole("row", { name: batch.id });
+  await row.getByText("lines.jsonl").waitFor();
   await row.getByText("In progress").waitFor();
   const progress = row.getByRole("progressbar");
   const shown = async (): Promise<number> => Number(await progress.getAttribute("value"));

@@ -45,6 +45,7 @@ export const batchesTexts = {
   file: "File",
   fileHint: "JSONL: one request per line with custom_id, method, url and body. At most 200 MB and 50,000 lines.",
   upload: "Upload a new file",
+  uploading: "Uploading…",
   jsonl: "JSONL file",
   endpointHint: "Must match the url on every line.",
   needs: "Needs a tenant and a file.",

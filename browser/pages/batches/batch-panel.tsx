@@ -42,6 +42,7 @@ export function BatchPanel({ batch, isWaiting, onClose }: BatchProps & { readonl
       <Stack>
         <Facts
           facts={[
+            [text("file"), <bdi key="file">{formatText(batch.input_filename)}</bdi>],
             [text("state"), <BatchBadge key="state" batch={batch} isWaiting={isWaiting} />],
             [
               text("lines"),

@@ -24,7 +24,6 @@ import { Empty } from "../../ui/states.tsx";
 import { BatchBadge, BatchPanel } from "./batch-panel.tsx";
 import { BatchResults, causeOf } from "./batch-results.tsx";
 import { canCancel, doneShare } from "./batch-states.ts";
-import classes from "./batches.module.css";
 import { BATCH_STATUSES } from "./batches-search.ts";
 import { CreateBatch } from "./create-batch.tsx";
 
@@ -131,7 +130,16 @@ export function BatchesPage() {
 }
 
 const columnsOf = (isWaiting: boolean): readonly ListColumn<Batch>[] => [
-  { id: "batch", head: text("batch"), isWide: true, cell: ({ batch_id }) => <code>{batch_id}</code> },
+  {
+    id: "batch",
+    head: text("batch"),
+    isWide: true,
+    cell: ({ batch_id, input_filename: name }) => (
+      <>
+        {name && <bdi>{name}</bdi>} <code>{batch_id}</code>
+      </>
+    ),
+  },
   { id: "tenant", head: text("tenant"), isWide: true, cell: ({ tenant_name }) => <bdi>{tenant_name}</bdi> },
   { id: "endpoint", head: text("endpoint"), cell: ({ endpoint }) => endpoint },
   {
@@ -157,7 +165,7 @@ function Progress({ batch }: { readonly batch: Batch }) {
   const done = formatCount(batch.lines_completed + batch.lines_failed);
   return (
     <span title={formatShare(share)}>
-      <progress className={classes["progress"]} value={share} aria-label={text("progress")} />{" "}
+      <progress value={share} aria-label={text("progress")} />{" "}
       {text("progressOf", { done, total: formatCount(batch.lines_total) })}
       {batch.lines_failed > 0 && text("someFailed", { failed: formatCount(batch.lines_failed) })}
     </span>

@@ -123,7 +123,7 @@ function BatchForm({ onDone }: { readonly onDone: () => void }) {
         )}
         <div>
           <Button type="submit" tone="primary" isBusy={write.isBusy} disabled={!isReady}>
-            {text("create")}
+            {text(write.isBusy && uploaded === UPLOAD ? "uploading" : "create")}
           </Button>{" "}
           {!isReady && text("needs")}
         </div>
