@@ -5,23 +5,23 @@ import { isErrorCode } from "./explain-error.ts";
 import { type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
 
 /** A tab of the tenant's page, or what to look at elsewhere. */
-type Place = "overview" | "schedule" | "budget" | "models" | "guardrails" | "key" | "fairshare" | "model";
+type Place = "overview" | "access" | "budget" | "policies" | "key" | "fairshare" | "model";
 
 /** Errors that end on a page of the console. Of the others some end at the client, and some have no page. */
 const PLACES: Partial<Record<ErrorCode, Place>> = {
-  request_blocked: "guardrails",
-  response_blocked: "guardrails",
-  content_policy_unavailable: "guardrails",
+  request_blocked: "policies",
+  response_blocked: "policies",
+  content_policy_unavailable: "policies",
   tenant_not_active: "overview",
-  tenant_not_started: "schedule",
-  tenant_expired: "schedule",
-  outside_access_window: "schedule",
+  tenant_not_started: "access",
+  tenant_expired: "access",
+  outside_access_window: "access",
   tenant_budget_exhausted: "budget",
   end_user_budget_exhausted: "budget",
   request_larger_than_quota: "overview",
   token_budget_exceeded: "overview",
   request_rate_exceeded: "overview",
-  model_not_permitted: "models",
+  model_not_permitted: "access",
   api_key_disabled: "key",
   api_key_expired: "key",
   key_budget_exhausted: "key",
@@ -69,7 +69,7 @@ export function errorTarget(
     case "fairshare":
       return pageTarget("/fairshare", { tenant_id });
     case "model":
-      return model === "" ? null : modelTarget(model, "health");
+      return model === "" ? null : modelTarget(model, "connection");
     default:
       return tenantTarget(tenant_id, place);
   }

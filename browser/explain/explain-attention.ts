@@ -47,7 +47,7 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
       if (kind === "model_down") return modelTarget(entity_id, "health");
       return pageTarget("/logs", { model: name });
     case "tenant":
-      return tenantTarget(entity_id, kind === "tenant_expires" ? "schedule" : "budget");
+      return tenantTarget(entity_id, kind === "tenant_expires" ? "access" : "budget");
     case "user":
       return pageTarget("/users", { status: "pending" });
     case "api_key":

@@ -123,8 +123,8 @@ function upstreamOutcome(row: ExplainedRow, viewer: Viewer): RequestExplanation 
   const { status_code: status, upstream_status: upstreamStatus = 0 } = row;
   const isKnown = upstreamStatus >= 400;
   const fix = upstreamAdvice(isKnown ? upstreamStatus : status);
-  const tab = fix === "upstreamDown" ? "health" : "connection";
-  const target = row.model === "" || fix === "upstreamRequest" ? modelRequests(row) : modelTarget(row.model, tab);
+  const isOfRequest = row.model === "" || fix === "upstreamRequest";
+  const target = isOfRequest ? modelRequests(row) : modelTarget(row.model, "connection");
   return {
     tone: "bad",
     title: text("upstreamError", { status: isKnown ? upstreamStatus : status }),

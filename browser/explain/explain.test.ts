@@ -245,7 +245,7 @@ describe("attention", () => {
     expect(of("queue_wait_long:eu:team/phi:4").link).toMatchObject({ to: "/fairshare", search: { cell: "eu" } });
     expect(of("guardrails_input_harm_t1").link).toMatchObject({
       params: { tenantId: "t1" },
-      search: { tab: "guardrails" },
+      search: { tab: "policies" },
     });
     expect(of("mcp_upstream_5xx_response:files").link).toMatchObject({ to: "/mcp", search: { q: "files" } });
     const unexplained = Object.keys(ALERT_TITLES).filter((key) =>

@@ -43,7 +43,7 @@ export type LinkTarget =
     };
 
 /** The tabs of a tenant's page that sentences lead to. */
-type TenantTab = "overview" | "schedule" | "budget" | "models" | "guardrails" | "edit";
+type TenantTab = "overview" | "access" | "budget" | "policies" | "edit";
 
 const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set([
   "/alerts",

@@ -110,7 +110,7 @@ const FORMS: readonly Form[] = [
         await must("PATCH", `/tenants/${id}/guardrails`, { policy: { ...policy, ban_keywords } });
       await put(["before"]);
       return {
-        path: `/tenants/${id}?tab=guardrails`,
+        path: `/tenants/${id}?tab=policies`,
         theirs: async () => await put(["theirs"]),
         now: async () => (await must<Tenant>("GET", `/tenants/${id}`)).guardrails_policy?.ban_keywords,
       };
@@ -312,9 +312,9 @@ it("sets no policy over the one that another admin has just set", async () => {
   const { id } = await newTenant();
   const policy = { action: "block", input_scanners: ["ban_keywords"], ban_keywords: ["theirs"] };
   const { page } = await fixture.open({ as: "admin" });
-  await page.goto(`/tenants/${id}?tab=guardrails`);
+  await page.goto(`/tenants/${id}?tab=policies`);
   await writeFirst(page, async () => await must("PATCH", `/tenants/${id}/guardrails`, { policy }));
-  await page.getByRole("button", { name: "Set policy" }).click();
+  await page.getByRole("button", { name: "Set policy: Guardrails" }).click();
   await page.getByLabel("Personal data (PII)").first().check();
   await page.getByRole("button", { name: "Save" }).click();
   await page

@@ -194,8 +194,8 @@ const PAGES: readonly ListedPage[] = [
   {
     name: "tenant, with its week",
     as: "user",
-    path: ({ tenant }) => `/tenants/${tenant?.id}?tab=schedule`,
-    isThere: async ({ page }) => await page.getByRole("tab", { name: "Schedule" }).waitFor(),
+    path: ({ tenant }) => `/tenants/${tenant?.id}?tab=access`,
+    isThere: async ({ page }) => await page.getByRole("tab", { name: "Access" }).waitFor(),
   },
 ];
 

@@ -252,7 +252,7 @@ it("every page of a user has links, no admin controls and nothing of others or u
     "/logs",
   ];
   const own = `/tenants/${tenant.id}?tab=`;
-  pages.push(...["overview", "schedule", "guardrails", "usage"].map((tab) => own + tab));
+  pages.push(...["overview", "access", "policies", "usage"].map((tab) => own + tab));
   /** By page and names of parameters: links that differ in a value alone lead to the same view. */
   const linked = new Map<string, string>();
   for (const path of pages) {

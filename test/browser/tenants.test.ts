@@ -183,10 +183,10 @@ describe("a tenant", () => {
     await page.getByRole("button", { name: "Discard" }).click();
     await page.getByRole("button", { name: "Back", exact: true }).click();
     for (const [tab, words] of [
-      ["Schedule", "Access is open."],
-      ["Models", "All models."],
-      ["Guardrails", "No policy: nothing is scanned."],
-      ["Compression", "No policy: the gateway's settings apply."],
+      ["Access", "Access is open."],
+      ["Access", "All models."],
+      ["Policies", "No policy: nothing is scanned."],
+      ["Policies", "No policy: the gateway's settings apply."],
       ["Usage", "By day"],
       ["Activity", "created tenant"],
     ] as const) {

@@ -78,7 +78,7 @@ it("typed into a policy stays when the policy is removed meanwhile, and can be s
   const policy = { action: "block", input_scanners: ["ban_keywords"], ban_keywords: ["before"] };
   await must("PATCH", `/tenants/${id}/guardrails`, { policy });
   const { page } = await fixture.open({ as: "admin" });
-  await page.goto(`/tenants/${id}?tab=guardrails`);
+  await page.goto(`/tenants/${id}?tab=policies`);
   await page.getByLabel("Banned keywords").fill("mine");
   await must("PATCH", `/tenants/${id}/guardrails`, { policy: null });
   await page.getByRole("button", { name: "Save" }).click();
@@ -95,7 +95,7 @@ it("typed into a policy removed meanwhile is stored as the form shows it, and un
   const { page } = await fixture.open({ as: "admin" });
   const now = async () => (await must<Tenant>("GET", `/tenants/${id}`)).guardrails_policy;
   const open = page.getByLabel("Fail open");
-  await page.goto(`/tenants/${id}?tab=guardrails`);
+  await page.goto(`/tenants/${id}?tab=policies`);
   await open.uncheck();
   await must("PATCH", `/tenants/${id}/guardrails`, { policy: null });
   await page.getByRole("button", { name: "Save" }).click();

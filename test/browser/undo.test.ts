@@ -90,8 +90,8 @@ describe("an undo", () => {
   it("of a guardrails policy takes the whole policy away again, and keeps other fields", async () => {
     const { id } = await newTenant();
     const { page } = await fixture.open({ as: "admin" });
-    await page.goto(`/tenants/${id}?tab=guardrails`);
-    await page.getByRole("button", { name: "Set policy" }).click();
+    await page.goto(`/tenants/${id}?tab=policies`);
+    await page.getByRole("button", { name: "Set policy: Guardrails" }).click();
     await page.getByLabel("Personal data (PII)").first().check();
     const opened = await must<Tenant>("GET", `/tenants/${id}`);
     await page.getByRole("button", { name: "Save" }).click();
@@ -114,8 +114,8 @@ it("removes a policy after a change of another field that the page has not read"
   const policy = { action: "block", input_scanners: ["ban_keywords"], ban_keywords: ["before"] };
   await must("PATCH", `/tenants/${id}/guardrails`, { policy });
   const { page } = await fixture.open({ as: "admin" });
-  await page.goto(`/tenants/${id}?tab=guardrails`);
-  const remove = page.getByRole("button", { name: "Remove policy" });
+  await page.goto(`/tenants/${id}?tab=policies`);
+  const remove = page.getByRole("button", { name: "Remove policy: Guardrails" });
   await remove.waitFor();
   await must("PATCH", `/tenants/${id}`, { weight: 3 });
   await remove.click();

@@ -101,7 +101,7 @@ export const errorTexts = {
   realtime_backlog: "One side of the realtime session sent faster than the other side read.",
   realtime_backlog_fix: "Read messages as they arrive, and send audio no faster than real time.",
   upstream_failed: "No upstream of the model gave a usable response.",
-  upstream_failed_fix: "Check the health of the model and its endpoints.",
+  upstream_failed_fix: "Test the connection of the model and its endpoints.",
   upstream_stream_error: "The upstream stopped in the middle of its response.",
   upstream_stream_error_fix: "Send the request again. If it keeps happening, check the model's upstream.",
   mcp_upstream_failed: "The call to the MCP server failed.",

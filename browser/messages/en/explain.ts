@@ -18,7 +18,7 @@ export const explainTexts = {
   upstreamMissing: "The upstream does not know this model or path. Check the base URL and the upstream model name.",
   upstreamBusy: "The upstream is rate limiting the gateway. Lower the model's max concurrency, or add an endpoint.",
   upstreamRequest: "The upstream rejected the request. Its response says why.",
-  upstreamDown: "The upstream failed. Open its health checks.",
+  upstreamDown: "The upstream failed. Test its connection.",
   upstreamUser: "Send the request again. If it keeps failing, ask a gateway admin.",
   leftInStream: "The output up to that point was charged.",
   leftUncharged: "The response had not started. Nothing was charged.",

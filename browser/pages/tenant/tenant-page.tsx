@@ -28,11 +28,9 @@ const History = lazy(async () => ({ default: (await import("../../forms/history/
 /** Each part is loaded when it is opened. */
 const PARTS: Readonly<Record<TenantTab, ComponentType<TenantTabProps>>> = {
   overview: lazy(async () => ({ default: (await import("./overview-tab.tsx")).TenantOverviewTab })),
-  schedule: lazy(async () => ({ default: (await import("./schedule-tab.tsx")).ScheduleTab })),
+  access: lazy(async () => ({ default: (await import("./access-tab.tsx")).AccessTab })),
   budget: lazy(async () => ({ default: (await import("./budget-tab.tsx")).BudgetTab })),
-  models: lazy(async () => ({ default: (await import("./models-tab.tsx")).ModelsTab })),
-  guardrails: lazy(async () => ({ default: (await import("./policy-tab.tsx")).GuardrailsTab })),
-  compression: lazy(async () => ({ default: (await import("./policy-tab.tsx")).CompressionTab })),
+  policies: lazy(async () => ({ default: (await import("./policies-tab.tsx")).PoliciesTab })),
   keys: lazy(async () => ({ default: (await import("./keys-tab.tsx")).KeysTab })),
   usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).UsageTab })),
   history: ({ tenant: { id, timezone } }) => <History of={{ entity_type: "tenant", entity_id: id }} zone={timezone} />,

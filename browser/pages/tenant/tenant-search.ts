@@ -4,11 +4,9 @@ import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from ".
 /** The parts of the page, in their order. */
 export const TENANT_TABS = [
   "overview",
-  "schedule",
+  "access",
   "budget",
-  "models",
-  "guardrails",
-  "compression",
+  "policies",
   "keys",
   "usage",
   "history",

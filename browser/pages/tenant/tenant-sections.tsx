@@ -5,14 +5,9 @@ import { RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { tenantTarget } from "../../explain/link-target.ts";
-import { factText } from "../../forms/record/fact-text.ts";
-import { fieldLabel } from "../../forms/record/field-words.ts";
+import { factLabel, factText } from "../../forms/record/fact-text.ts";
 import { TargetLink } from "../../links/target-link.tsx";
-import { tenantTexts } from "../../messages/en/tenant.ts";
-import { texts } from "../../messages/texts.ts";
 import { Facts } from "../../ui/layout.tsx";
-
-const text = texts("tenant", tenantTexts);
 
 type Tenant = Records["Tenant"];
 
@@ -91,12 +86,5 @@ export function TenantFacts({ section, tenant }: TenantFactsProps) {
   const values: Readonly<Record<string, unknown>> = tenant;
   const names = section === "details" ? detailsOf(Object.keys(tenant)) : TENANT_SECTIONS[section];
   const shown = appliedFields(names, tenant);
-  return <Facts facts={shown.map((name) => [fieldLabel(name), limitText(name, values[name], tenant.timezone)])} />;
-}
-
-/** What limits nothing is no limit, whether that is 0 or null. */
-function limitText(name: string, value: unknown, zone: string): string {
-  const isRate = RATE_FIELD_NAMES.some((rate) => rate === name);
-  if ((isRate && value === 0) || (name === "max_in_flight" && value === null)) return text("noBudget");
-  return factText(name, value, zone);
+  return <Facts facts={shown.map((name) => [factLabel(name), factText(name, values[name], tenant.timezone)])} />;
 }

@@ -17,7 +17,7 @@ import { TENANT_READS } from "../../forms/tenant-status.tsx";
 import { tenantTexts } from "../../messages/en/tenant.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
-import { Panel, Row } from "../../ui/layout.tsx";
+import { Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
 import { GuardrailsTrial } from "./guardrails-trial.tsx";
 import { NO_POLICY, policyOf, undoPolicy } from "./policy-undo.ts";
@@ -27,8 +27,17 @@ const text = texts("tenant", tenantTexts);
 const GUARDRAILS = objectSpecs(TENANT_FIELDS.guardrails_policy.value.unwrap());
 const COMPRESSION = objectSpecs(TENANT_FIELDS.compression_policy.value.unwrap());
 
+export function PoliciesTab({ tenant }: TenantTabProps) {
+  return (
+    <Stack>
+      <Guardrails tenant={tenant} />
+      <Compression tenant={tenant} />
+    </Stack>
+  );
+}
+
 /** What is looked for in the tenant's prompts and answers, and a trial of it on a text (docs/rules/guardrails.md#trials). */
-export function GuardrailsTab({ tenant }: TenantTabProps) {
+function Guardrails({ tenant }: TenantTabProps) {
   const { role } = useCurrentUser();
   return (
     <PolicyForm
@@ -50,7 +59,7 @@ export function GuardrailsTab({ tenant }: TenantTabProps) {
 }
 
 /** What may be left out of the tenant's prompts (docs/rules/compression.md#which-passes-run). */
-export function CompressionTab({ tenant }: TenantTabProps) {
+function Compression({ tenant }: TenantTabProps) {
   return (
     <PolicyForm
       tenant={tenant}
@@ -119,7 +128,7 @@ function PolicyForm({ tenant, field, title, offText, specs, schema, send, note }
               isBusy={turning.isBusy}
               onClick={() => (policy === null ? setOpen(true) : turning.run({ set: null, seen: tenant }))}
             >
-              {text(policy === null ? "turnOn" : "turnOff")}
+              {text(policy === null ? "turnOn" : "turnOff", { title })}
             </Button>
           </Row>
         )
