@@ -13,6 +13,8 @@ const compact = new Intl.NumberFormat(LOCALE, { notation: "compact", maximumSign
 const percent = new Intl.NumberFormat(LOCALE, { style: "percent", maximumFractionDigits: 1 });
 const decimal = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 });
 
+const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
+
 /** A number that is this large is written by its power of ten; no figure of ours is, but a hostile one could be. */
 const HUGE_FROM = 1e15;
 const huge = new Intl.NumberFormat(LOCALE, { notation: "scientific", maximumSignificantDigits: 3 });
@@ -100,6 +102,13 @@ function inThousands(amount: Amount, unit: string, thousand: string): string {
   return Math.abs(amount) < 999.5
     ? `${decimal.format(amount)} ${unit}`
     : `${decimal.format(amount / 1000)} ${thousand}`;
+}
+
+/** 2 GB, 200 MB */
+export function formatBytes(bytes: Amount): string {
+  if (!known(bytes)) return UNKNOWN;
+  const power = Math.min(SIZES.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  return `${decimal.format(bytes / 1000 ** power)} ${SIZES[power]}`;
 }
 
 /** A text, or the dash where there is none. */

@@ -2,6 +2,11 @@
 export const RATE_FIELD_NAMES = ["tokens_per_minute", "requests_per_minute"] as const;
 export type RateField = (typeof RATE_FIELD_NAMES)[number];
 
+/** True for the name of a limit per minute: 0 is no limit. */
+export function isRateField(name: string): boolean {
+  return RATE_FIELD_NAMES.some((rate) => rate === name);
+}
+
 /** The same for every limit per minute. */
 export function byRateField<const T>(value: T): Readonly<Record<RateField, T>> {
   return Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, value])) as Record<RateField, T>;

@@ -4,10 +4,19 @@ import { expect, it } from "vitest";
 import { changesText } from "./changes.ts";
 
 it("shows the old and new value of each changed field", () => {
-  const changed = { weight: [100, 50], contact: ["", "ops@example.org"], allowed_models: [null, ["a", "b"]] };
+  const changed = {
+    contact: ["", "ops@example.org"],
+    allowed_models: [null, ["a", "b"]],
+    status: ["pending", "active"],
+  };
   expect(changesText({ changed }, "UTC")).toBe(
-    "Weight: 100 → 50; Contact: (empty) → ops@example.org; Allowed models: All models → a, b",
+    "Contact: (empty) → ops@example.org; Allowed models: All models → a, b; Status: Awaiting approval → Active",
   );
+});
+
+it("writes numbers in groups of digits, but ports as they are", () => {
+  const changed = { budget_tokens: [null, 12000], first_port: [8000, 9000] };
+  expect(changesText({ changed }, "UTC")).toBe("Budget in tokens: No limit → 12,000; First port: 8000 → 9000");
 });
 
 it("shows the details of an entry without changes, and nothing without details", () => {

@@ -1,7 +1,8 @@
 import { historyTexts } from "../../messages/en/history.ts";
 import { texts } from "../../messages/texts.ts";
 import { Facts } from "../../ui/layout.tsx";
-import { fieldLabel, valueText } from "../record/field-words.ts";
+import { factLabel } from "../record/fact-text.ts";
+import { changedText } from "./changes.ts";
 import classes from "./difference.module.css";
 import { entryDetail } from "./difference.ts";
 
@@ -21,7 +22,10 @@ export function Difference({ detail, zone }: DifferenceProps) {
     <>
       {facts.length > 0 && (
         <Facts
-          facts={facts.map(([name, value]) => [fieldLabel(name), <bdi key={name}>{valueText(name, value, zone)}</bdi>])}
+          facts={facts.map(([name, value]) => [
+            factLabel(name),
+            <bdi key={name}>{changedText(name, value, zone)}</bdi>,
+          ])}
         />
       )}
       {differences.length > 0 && (
@@ -38,15 +42,15 @@ export function Difference({ detail, zone }: DifferenceProps) {
           <tbody>
             {differences.map((one) => (
               <tr key={one.field}>
-                <th scope="row">{one.field.split(".").map(fieldLabel).join(" / ")}</th>
+                <th scope="row">{one.field.split(".").map(factLabel).join(" / ")}</th>
                 {one.isSecret ? (
                   <td colSpan={2}>{text("secret")}</td>
                 ) : (
                   <>
                     <td dir="auto" className={classes["before"]}>
-                      {valueText(memberOf(one.field), one.before, zone)}
+                      {changedText(memberOf(one.field), one.before, zone)}
                     </td>
-                    <td dir="auto">{valueText(memberOf(one.field), one.after, zone)}</td>
+                    <td dir="auto">{changedText(memberOf(one.field), one.after, zone)}</td>
                   </>
                 )}
               </tr>

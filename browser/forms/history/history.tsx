@@ -9,6 +9,9 @@ import { serverNowMs } from "../../time/server-time.ts";
 import { zoneLabel } from "../../time/zones.ts";
 import { Empty } from "../../ui/states.tsx";
 import { actionText } from "../audit/action-words.ts";
+import type { ObjectNames } from "../audit/audit-words.tsx";
+import { useObjectNames } from "../audit/use-object-names.ts";
+import { withNames } from "../audit/with-names.ts";
 import { CsvLink } from "../list/csv-link.tsx";
 import { ListTable } from "../list/list-table.tsx";
 import { type ListColumn, useListView } from "../list/use-list-view.tsx";
@@ -40,7 +43,8 @@ interface HistoryProps {
 export function History({ of, zone, title = text("title"), isOptional = false }: HistoryProps) {
   const entries = useList<AuditEntry>("/api/v1/audit", of, { everyMs: EVERY_MS });
   const isOfReplicas = "replicas_of" in of;
-  const columns = useMemo(() => columnsOf(zone, isOfReplicas), [zone, isOfReplicas]);
+  const names = useObjectNames();
+  const columns = useMemo(() => columnsOf(zone, isOfReplicas, names), [zone, isOfReplicas, names]);
   const view = useListView({
     rows: entries.data,
     columns,
@@ -68,7 +72,7 @@ export function History({ of, zone, title = text("title"), isOptional = false }:
   );
 }
 
-function columnsOf(zone: string, isOfReplicas: boolean): readonly ListColumn<AuditEntry>[] {
+function columnsOf(zone: string, isOfReplicas: boolean, names: ObjectNames): readonly ListColumn<AuditEntry>[] {
   const replica: ListColumn<AuditEntry> = {
     id: "replica",
     head: text("replica"),
@@ -84,7 +88,7 @@ function columnsOf(zone: string, isOfReplicas: boolean): readonly ListColumn<Aud
       head: text("changes"),
       isWide: true,
       cell: ({ detail }) => {
-        const said = changesText(detail, zone);
+        const said = changesText(withNames(detail, names), zone);
         return <bdi title={said}>{said}</bdi>;
       },
     },

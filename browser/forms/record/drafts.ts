@@ -3,6 +3,7 @@
  * the last digit, whatever its control can show. Pure.
  */
 import type * as z from "zod";
+import { isRateField } from "../../../shared/fields/rates.ts";
 import { instantOf } from "../../time/instants.ts";
 import { instantAt, localOf } from "../../time/local-instants.ts";
 import type { FieldSpec } from "./field-specs.ts";
@@ -58,6 +59,8 @@ function typedOf(
     case "text":
     case "long text":
     case "number":
+      // what limits nothing is typed as nothing, here as with budgets
+      if (value === 0 && isRateField(name)) return "";
       if (typeof value === "number") return perMillionOf(name) === null ? numberText(value) : perMillionText(value);
       return typeof value === "string" ? value : "";
     default:
@@ -121,7 +124,8 @@ function saidValue({ name, kind, isNullable }: FieldSpec, typed: Typed, zone: st
   }
   if (text === "" && isNullable) return null;
   if (kind === "number") {
-    if (!NUMBER.test(text)) return text === "" ? undefined : text;
+    if (text === "") return isRateField(name) ? 0 : undefined;
+    if (!NUMBER.test(text)) return text;
     return perMillionOf(name) === null ? Number(text) : perOneOf(text);
   }
   if (kind === "choice") return text === "" ? undefined : text;

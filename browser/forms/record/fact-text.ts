@@ -2,7 +2,7 @@
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatCount, formatPrice } from "../../ui/format.ts";
-import { choiceLabel, valueText } from "./field-words.ts";
+import { choiceLabel, fieldLabel, quantityText, valueText } from "./field-words.ts";
 import { perMillionOf } from "./per-million.ts";
 
 const text = texts("fields", fieldTexts);
@@ -16,17 +16,36 @@ const CHOICES: ReadonlySet<string> = new Set([
   "capacity_mode",
   "budget_period",
   "end_user_budget_period",
+  "role",
+  "status",
 ]);
 
+const PORT = /port$/;
 const PRICE = /cost_per_/;
 
-/** In one line; a dash for what is empty. */
-export function factText(name: string, value: unknown, zone: string): string {
-  if (value === "") return text("unknown");
+const UNIT = / \((?:s|ms|bytes)\)$/;
+
+/** The name of a field whose value is shown with its unit. */
+export function factLabel(name: string): string {
+  return fieldLabel(name).replace(UNIT, "");
+}
+
+/** In one line; for what is empty a dash, or `emptyText`. */
+export function factText(name: string, value: unknown, zone: string, emptyText = text("unknown")): string {
+  if (value === "") return emptyText;
   if (typeof value === "string" && CHOICES.has(name)) return choiceLabel(value);
   if (name === "fallback_on" && Array.isArray(value)) return value.map(String).map(choiceLabel).join(", ");
   if (typeof value === "number" && value > 0 && PRICE.test(name))
     return formatPrice(Number(valueText(name, value, zone)));
-  if (typeof value === "number" && Number.isInteger(value) && perMillionOf(name) === null) return formatCount(value);
+  const quantity = typeof value === "number" ? quantityText(name, value) : undefined;
+  if (quantity !== undefined) return quantity;
+  if (
+    typeof value === "number" &&
+    Number.isInteger(value) &&
+    value !== 0 &&
+    !PORT.test(name) &&
+    perMillionOf(name) === null
+  )
+    return formatCount(value);
   return valueText(name, value, zone);
 }

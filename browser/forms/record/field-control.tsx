@@ -5,7 +5,7 @@ import { CheckField, Field, SelectField, TextArea, TextField } from "../../ui/fi
 import { Fold } from "../../ui/fold.tsx";
 import { type Draft, type FieldErrors, isSecretGiven, type Typed, type TypedSecret } from "./drafts.ts";
 import type { FieldSpec } from "./field-specs.ts";
-import { choiceLabel, fieldHint, fieldLabel } from "./field-words.ts";
+import { choiceLabel, fieldHint, fieldLabel, quantityText } from "./field-words.ts";
 import classes from "./record-form.module.css";
 
 const text = texts("fields", fieldTexts);
@@ -126,7 +126,11 @@ function FieldControl({ spec, typed, error, onType, zone, offered }: FieldContro
   const { name, kind, choices, isNullable } = spec;
   const list = useId();
   const label = spec.label ?? fieldLabel(name);
-  const hint = spec.hint ?? fieldHint(name);
+  const known = spec.hint ?? fieldHint(name);
+  const said = kind === "number" ? quantityText(name, Number(typed)) : undefined;
+  // "15 s" says no more than the 15 that is typed
+  const quantity = said?.startsWith(`${String(typed)} `) ? undefined : said;
+  const hint = quantity === undefined ? known : `${quantity}${known === undefined ? "" : `. ${known}`}`;
   const shared = { label, ...(hint === undefined ? {} : { hint }), error, name };
   const value = typeof typed === "string" ? typed : "";
   switch (kind) {

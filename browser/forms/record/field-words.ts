@@ -1,7 +1,9 @@
 /** Names and values of a record's fields as people read them. */
+import { isRateField } from "../../../shared/fields/rates.ts";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { formatInstant, instantOf } from "../../time/instants.ts";
+import { formatBytes, formatMs } from "../../ui/format.ts";
 import { perMillionOf, perMillionText } from "./per-million.ts";
 
 const text = texts("fields", fieldTexts);
@@ -28,6 +30,13 @@ function wordsOf(name: string): string {
   return words === "" ? name : `${words[0]?.toUpperCase()}${words.slice(1)}`;
 }
 
+/** A span of time or a size in its usual unit: 900 of `check_interval_secs` is "15 min"; undefined: the field is neither. */
+export function quantityText(name: string, value: number): string | undefined {
+  const unit = value > 0 ? /_(secs|s|ms|bytes)$/.exec(name)?.[1] : undefined;
+  if (unit === undefined) return undefined;
+  return unit === "bytes" ? formatBytes(value) : formatMs(unit === "ms" ? value : value * 1000);
+}
+
 /** What one should know before typing; undefined: the name says enough. */
 export function fieldHint(name: string): string | undefined {
   const id = `${name}_hint`;
@@ -42,7 +51,8 @@ export function choiceLabel(choice: string): string {
 
 /** What a hint says of a value that stands for none: `No limit`. */
 function meaningOf(name: string, value: unknown): string | undefined {
-  const says = value === null ? / empty for ([^.,]+)/ : value === 0 ? /\b0 means ([^.,]+)/ : null;
+  const isEmpty = value === null || (value === 0 && isRateField(name));
+  const says = isEmpty ? / empty for ([^.,]+)/ : value === 0 ? /\b0 means ([^.,]+)/ : null;
   const meaning = says?.exec(` ${fieldHint(name) ?? ""}`)?.[1];
   return meaning && `${meaning[0]?.toUpperCase()}${meaning.slice(1)}`;
 }

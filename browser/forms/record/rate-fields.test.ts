@@ -1,10 +1,11 @@
 /** The limits per minute in the forms of tenants and keys. */
 import { describe, expect, it } from "vitest";
-import { RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
+import { isRateField, RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { createTenantSchema, tenantQuotaSchema } from "../../../shared/schema/tenant.ts";
 import { CREATE_KEY, EDIT_KEY } from "../keys/key-specs.ts";
-import { bodyOf } from "./drafts.ts";
+import { bodyOf, changedBody, draftOf } from "./drafts.ts";
+import { factText } from "./fact-text.ts";
 import { fieldSpecs } from "./field-specs.ts";
 import { fieldHint, fieldLabel } from "./field-words.ts";
 
@@ -26,12 +27,23 @@ describe.each(Object.entries(FORMS))("the form of %s", (_name, specs) => {
       requests_per_minute: 5,
     });
   });
+
+  it("shows no limit as an empty field, and stores an empty field as no limit", () => {
+    const rates = specs.filter(({ name }) => isRateField(name));
+    const empty = draftOf(rates, { tokens_per_minute: 0, requests_per_minute: 5 }, "UTC");
+    expect(empty).toEqual({ tokens_per_minute: "", requests_per_minute: "5" });
+    const emptied = { ...empty, requests_per_minute: "" };
+    expect(changedBody(rates, { tokens_per_minute: 0, requests_per_minute: 5 }, emptied, "UTC")).toEqual({
+      requests_per_minute: 0,
+    });
+    expect(RATE_FIELD_NAMES.map((name) => factText(name, 0, "UTC"))).toEqual(["No limit", "No limit"]);
+  });
 });
 
-it("names every limit per minute, and says what 0 means", () => {
+it("names every limit per minute, and says what an empty one means", () => {
   const texts = RATE_FIELD_NAMES.map((name) => ({ label: fieldLabel(name), hint: fieldHint(name) }));
   expect(texts).toEqual([
-    { label: "Tokens per minute", hint: "0 means no limit." },
-    { label: "Requests per minute", hint: "0 means no limit." },
+    { label: "Tokens per minute", hint: "Leave empty for no limit." },
+    { label: "Requests per minute", hint: "Leave empty for no limit." },
   ]);
 });

@@ -36,7 +36,7 @@ export function LastFailures({ filter }: { readonly filter: ObjectFilter }) {
                   <TargetLink target={pageTarget("/logs", { ...filter, status: "failed", open: row.request_id })}>
                     {row.error_code === "" ? text("upstreamFailed") : errorName(row.error_code)}
                   </TargetLink>
-                  <bdi>{"model" in filter ? row.tenant_name : row.model}</bdi>
+                  <bdi>{"model" in filter ? row.tenant_name : row.model || text("noModel")}</bdi>
                   <span className={classes["end"]}>
                     {formatMs(row.total_ms)} · <Age at={row.ts_ms} />
                   </span>

@@ -1,8 +1,7 @@
 /** The fields of a model by section, and their values. They are changed in one form (edit-tab.tsx), which has the schemas. */
 import type { patchModelSchema } from "../../../shared/schema/model.ts";
 import type { Records } from "../../data/api.ts";
-import { factText } from "../../forms/record/fact-text.ts";
-import { fieldLabel } from "../../forms/record/field-words.ts";
+import { factLabel, factText } from "../../forms/record/fact-text.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Facts } from "../../ui/layout.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
@@ -92,7 +91,7 @@ export function ModelFacts({ section, names = MODEL_SECTIONS[section], model }: 
     if (section === "prices") return at < 2 || !isUnset(values[name]);
     return model.capacity_mode === "adaptive" || !name.startsWith("adaptive_");
   });
-  return <Facts facts={shown.map((name) => [fieldLabel(name), factText(name, values[name], zone)])} />;
+  return <Facts facts={shown.map((name) => [factLabel(name), factText(name, values[name], zone)])} />;
 }
 
 const isUnset = (price: unknown): boolean => price === null || price === 0;
