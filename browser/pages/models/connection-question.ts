@@ -9,7 +9,7 @@ export type ConnectionQuestion = Records["ValidateModel"];
 const OPTIONS = ["api_key", "api_dialect", "auth_scheme"] as const;
 
 /** The question that a form asks; null: it lacks the address or a name. A blank upstream model is the model's name. */
-export function questionOf(values: FieldValues): ConnectionQuestion | null {
+function questionOf(values: FieldValues): ConnectionQuestion | null {
   const text = (name: string): string => (textOf(values[name]) ?? "").trim();
   const api_base = text("api_base");
   const upstream_model = text("upstream_model") || text("model_name");
@@ -18,12 +18,9 @@ export function questionOf(values: FieldValues): ConnectionQuestion | null {
   return { api_base, upstream_model, ...Object.fromEntries(given) };
 }
 
-/** True when the answer to one is the answer to the other. */
-export function isSameQuestion(one: ConnectionQuestion, other: ConnectionQuestion | null): boolean {
-  return (
-    other !== null &&
-    one.api_base === other.api_base &&
-    one.upstream_model === other.upstream_model &&
-    OPTIONS.every((name) => one[name] === other[name])
-  );
+/** The questions about the base URL and about the other addresses that a form names under `endpoints`. */
+export function questionsOf(values: FieldValues): readonly ConnectionQuestion[] {
+  const { api_base, endpoints } = values;
+  const more: readonly unknown[] = Array.isArray(endpoints) ? endpoints : [];
+  return [...new Set([api_base, ...more])].flatMap((one) => questionOf({ ...values, api_base: one }) ?? []);
 }

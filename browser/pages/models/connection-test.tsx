@@ -8,7 +8,7 @@ import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Row } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
-import { type ConnectionQuestion, isSameQuestion, questionOf } from "./connection-question.ts";
+import { type ConnectionQuestion, questionsOf } from "./connection-question.ts";
 
 const text = texts("models", modelsTexts);
 
@@ -21,24 +21,34 @@ interface Tested {
 }
 
 interface ConnectionTestState {
-  /** The answer to what the form says now; null: it was not asked, or something else was typed since. */
-  readonly answerTo: (values: FieldValues) => Answer | null;
+  /** The answers to what the form says now, one for each address; null: it was not asked, or something else was typed since. */
+  readonly answersTo: (values: FieldValues) => readonly Tested[] | null;
   /** Asks; null: there is nothing to ask, or nobody answered, which is told. */
-  readonly ask: (values: FieldValues) => Promise<Answer | null>;
+  readonly ask: (values: FieldValues) => Promise<readonly Tested[] | null>;
   readonly isBusy: boolean;
 }
 
+/** True when somebody should look at the answers before the model is saved. */
+export function hasWarnings(tested: readonly Tested[] | null): boolean {
+  return tested?.some(({ answer }) => answer.warnings.length > 0) === true;
+}
+
 export function useConnectionTest(): ConnectionTestState {
-  const [tested, setTested] = useState<Tested | null>(null);
+  const [tested, setTested] = useState<readonly Tested[] | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const ask = async (values: FieldValues): Promise<Answer | null> => {
-    const question = questionOf(values);
-    if (question === null) return null;
+  const ask = async (values: FieldValues): Promise<readonly Tested[] | null> => {
+    const questions = questionsOf(values);
+    if (questions.length === 0) return null;
     setBusy(true);
     try {
-      const answer = answerValue(await api.POST("/api/v1/models/validate", { body: question }));
-      setTested({ question, answer });
-      return answer;
+      const answers = await Promise.all(
+        questions.map(async (question) => ({
+          question,
+          answer: answerValue(await api.POST("/api/v1/models/validate", { body: question })),
+        })),
+      );
+      setTested(answers);
+      return answers;
     } catch (error) {
       complain(text("testFailed"), error);
       return null;
@@ -46,21 +56,21 @@ export function useConnectionTest(): ConnectionTestState {
       setBusy(false);
     }
   };
-  const answerTo = (values: FieldValues): Answer | null =>
-    tested !== null && isSameQuestion(tested.question, questionOf(values)) ? tested.answer : null;
-  return { answerTo, ask, isBusy };
+  const answersTo = (values: FieldValues): readonly Tested[] | null =>
+    JSON.stringify(tested?.map(({ question }) => question)) === JSON.stringify(questionsOf(values)) ? tested : null;
+  return { answersTo, ask, isBusy };
 }
 
-/** A button that asks, and what the upstream has said. */
+/** A button that asks, and what each address has said. */
 export function ConnectionTest({
   values,
-  test: { answerTo, ask, isBusy },
+  test: { answersTo, ask, isBusy },
 }: {
   readonly values: FieldValues;
   readonly test: ConnectionTestState;
 }) {
-  const answer = answerTo(values);
-  const canAsk = questionOf(values) !== null;
+  const tested = answersTo(values) ?? [];
+  const canAsk = questionsOf(values).length > 0;
   return (
     <>
       <Row>
@@ -69,14 +79,23 @@ export function ConnectionTest({
         </Button>
         {!canAsk && <span>{text("testFirst")}</span>}
       </Row>
-      {answer !== null && <Said answer={answer} />}
+      {tested.map(({ question: { api_base }, answer }) => (
+        <Said key={api_base} address={tested.length > 1 ? `${api_base}: ` : ""} answer={answer} />
+      ))}
     </>
   );
 }
 
-function Said({ answer: { reachable, listed, warnings } }: { readonly answer: Answer }) {
+function Said({
+  address,
+  answer: { reachable, listed, warnings },
+}: {
+  readonly address: string;
+  readonly answer: Answer;
+}) {
   return (
     <Notice tone={reachable ? (warnings.length === 0 ? "good" : "warn") : "bad"}>
+      <bdi>{address}</bdi>
       {text(reachable ? (listed === true ? "testListed" : "testReached") : "testNotReached")}
       {warnings.length > 0 && (
         <ul>

@@ -12,7 +12,7 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
-import { ConnectionTest, useConnectionTest } from "./connection-test.tsx";
+import { ConnectionTest, hasWarnings, useConnectionTest } from "./connection-test.tsx";
 import { firstEndpoints } from "./endpoint-order.ts";
 import { MODEL_READS } from "./model-reads.ts";
 import { SecretField } from "./secret-field.tsx";
@@ -73,7 +73,7 @@ export function CreateModel({
         zone="UTC"
         headings={{ input_cost_per_token: text("createMore") }}
         foldFrom="input_cost_per_token"
-        submitLabel={(values) => text((test.answerTo(values)?.warnings.length ?? 0) > 0 ? "createAnyway" : "create")}
+        submitLabel={(values) => text(hasWarnings(test.answersTo(values)) ? "createAnyway" : "create")}
         controls={{
           upstream_model: ({ typed, onType, error }) => (
             <TextField
@@ -91,8 +91,9 @@ export function CreateModel({
           ),
         }}
         note={(values) => <ConnectionTest values={values} test={test} />}
-        onSubmit={async ({ endpoints = [], ...body }, idempotencyKey) => {
-          if (test.answerTo(body) === null && ((await test.ask(body))?.warnings.length ?? 0) > 0) return false;
+        onSubmit={async (given, idempotencyKey) => {
+          if (test.answersTo(given) === null && hasWarnings(await test.ask(given))) return false;
+          const { endpoints = [], ...body } = given;
           const made = answerValue(
             await api.POST("/api/v1/models", {
               params: { header: { "idempotency-key": idempotencyKey } },

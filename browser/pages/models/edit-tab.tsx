@@ -44,6 +44,22 @@ const HEADINGS = Object.fromEntries(
   Object.entries(MODEL_SECTIONS).map(([section, [first]]) => [first, text(section as keyof typeof MODEL_SECTIONS)]),
 );
 
+/** Prices that a type of model has no use for. */
+const UNUSED_PRICES: Readonly<Record<Records["Model"]["model_type"], RegExp>> = {
+  chat: /^(?:cost_per_character|input_cost_per_second)$/,
+  embedding: /output|cache|cost_per_(?:image|character|second)$/,
+  audio_transcription: /image|cost_per_character/,
+  audio_speech: /image|cost_per_second/,
+  image: /audio|cost_per_(?:character|second)/,
+};
+const PRICES: ReadonlySet<string> = new Set(MODEL_SECTIONS.prices);
+
+/** A price that is set is shown, whatever the type. */
+function isUsed(name: string, model: Records["Model"]): boolean {
+  const isSet = Boolean(model[name as keyof typeof model]);
+  return isSet || !(PRICES.has(name) && UNUSED_PRICES[model.model_type].test(name));
+}
+
 export function ModelEditTab({ model, from }: ModelTabProps) {
   useOpenPart(Object.entries(MODEL_SECTIONS).find(([section]) => section === from)?.[1][0]);
   const { id, model_name: name } = model;
@@ -52,7 +68,9 @@ export function ModelEditTab({ model, from }: ModelTabProps) {
   const servers = useQuery(read("/api/v1/mcp-servers", { params: { query: { limit: "1000" } } }));
   const offered = [...new Set([...(servers.data ?? []).map((server) => server.name), ...model.tool_servers])];
   // Always choices: a control that became another one while the form is open would count as changed.
-  const specs = SPECS.map((spec) => (spec.name === "tool_servers" ? choices(spec.name, offered) : spec));
+  const specs = SPECS.filter(({ name: field }) => isUsed(field, model)).map((spec) =>
+    spec.name === "tool_servers" ? choices(spec.name, offered) : spec,
+  );
   return (
     <Panel title={text("edit")}>
       <RecordForm
