@@ -42,7 +42,7 @@ it("an admin invites a viewer, who signs in, reads, and has nothing that writes"
   await dialog.getByRole("option", { name: tenant.name }).click();
   await dialog.getByText(tenant.name).waitFor();
   expect(await isFine(admin)).toEqual(FINE);
-  await dialog.getByRole("button", { name: "Invite" }).click();
+  await dialog.getByRole("button", { name: "Invite and copy link" }).click();
   await admin.page.getByText(`${email} is invited`).waitFor();
   await admin.page.getByRole("button", { name: `Copy link for ${email}` }).waitFor();
   expect(await isFine(admin)).toEqual(FINE);
@@ -70,7 +70,7 @@ it("an invitation of somebody who waits for approval leads to the approval", asy
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Email").fill(user?.email ?? "");
   await dialog.getByLabel("Role").selectOption("admin");
-  await dialog.getByRole("button", { name: "Invite" }).click();
+  await dialog.getByRole("button", { name: "Invite and copy link" }).click();
   await page.getByText(`${user?.email} has signed in already`).waitFor();
   await page
     .getByRole("dialog", { name: user?.email ?? "" })

@@ -45,13 +45,15 @@ export function StatementPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { role, tenant_id: own } = useCurrentUser();
-  const tenantId = role === "user" ? (own ?? undefined) : search.tenant_id;
+  const nowMs = useNow(MINUTE_MS);
+  const isUnchosen = role === "admin" && search.tenant_id === undefined;
+  const spent = useQuery({ ...spendRead(dayIn("UTC", nowMs)), enabled: isUnchosen });
+  const tenantId = role === "user" ? (own ?? undefined) : (search.tenant_id ?? mostSpent(spent.data ?? []));
   const tenant = useQuery(
     read("/api/v1/tenants/{id}", { params: { path: { id: tenantId ?? "" } } }, { enabled: tenantId !== undefined }),
   );
   const shown = tenant.data?.id === tenantId?.toLowerCase() ? tenant.data : undefined;
   const isGone = tenant.error?.status === 404 || tenant.error?.status === 400;
-  const nowMs = useNow(MINUTE_MS);
   const zone = usableZone(shown?.timezone ?? "UTC");
   const today = dayIn(zone, nowMs);
   const last = monthBefore(today).fromDay.slice(0, 7);
@@ -98,9 +100,13 @@ export function StatementPage() {
         </Filters>
       </search>
       {tenantId === undefined ? (
-        <Panel>
-          <Empty title={text("chooseTenant")}>{text("chooseTenantText")}</Empty>
-        </Panel>
+        <Loaded state={spent}>
+          {() => (
+            <Panel>
+              <Empty title={text("chooseTenant")}>{text("chooseTenantText")}</Empty>
+            </Panel>
+          )}
+        </Loaded>
       ) : isGone ? (
         <Empty title={text("gone")} action={<Link to="/reports">{pageText("reports")}</Link>}>
           {text("goneText")}
@@ -165,6 +171,18 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
       </Loaded>
     </>
   );
+}
+
+/** What each tenant has used since the month before. */
+function spendRead(today: string) {
+  const query = { start_day: monthBefore(today).fromDay, end_day: today, timezone: "UTC", group_by: "tenant" };
+  return read(DAILY_PATH, { params: { query } });
+}
+
+/** The tenant whose statement is worth most to read first. */
+function mostSpent(rows: readonly ReportRow[]): string | undefined {
+  const spendOf = (row: ReportRow): number => reportFigures(row).costUsd ?? 0;
+  return rows.toSorted((a, b) => spendOf(b) - spendOf(a) || b.requests - a.requests)[0]?.tenant_id;
 }
 
 /** What a tenant used in a month. */

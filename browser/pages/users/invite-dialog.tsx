@@ -37,7 +37,7 @@ export function InviteDialog({
         schema={createInvitationSchema}
         initial={INITIAL}
         zone="UTC"
-        submitLabel={text("invite")}
+        submitLabel={text("inviteAndCopy")}
         controls={{
           tenant_ids: ({ typed, onType, error }) => (
             <TenantsField
@@ -61,11 +61,7 @@ export function InviteDialog({
             return onKnown(known.id);
           }
           const { email } = answerValue(answer);
-          toast({
-            title: text("invited", { email }),
-            detail: text("invitedText"),
-            action: { label: text("copyLink"), onPress: () => void copySignInLink() },
-          });
+          void copySignInLink(text("invited", { email }));
           for (const path of INVITATION_READS) void queries.invalidateQueries({ queryKey: [path] });
           onInvited();
         }}
