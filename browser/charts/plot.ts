@@ -51,7 +51,7 @@ export interface PlotCursor {
 const TIME_AXIS_HEIGHT_PX = 44;
 const TOP_PX = 17;
 const RIGHT_PX = 25;
-const TIME_LABEL_WIDTH_PX = 90;
+const TIME_LABEL_WIDTH_PX = 72;
 /** A label this near the end of the time axis would not be whole. */
 const END_PX = 12;
 const TICK_PX = 10;

@@ -128,14 +128,20 @@ function useTargets(
   );
   const foundTenants =
     searches && isAdmin
-      ? (tenants.data ?? []).map(
-          ({ id, name }): Target => ({
+      ? (tenants.data ?? []).flatMap(({ id, name }): readonly Target[] => [
+          {
             value: id,
             label: name,
             note: pageName("tenants"),
             go: going({ to: "/tenants/$tenantId", params: { tenantId: id } }),
-          }),
-        )
+          },
+          {
+            value: `logs ${id}`,
+            label: name,
+            note: pageName("logs"),
+            go: going({ to: "/logs", search: { tenant_id: id } }),
+          },
+        ])
       : [];
   const foundModels =
     searches || isOfModel

@@ -6,10 +6,12 @@ import { forgetPrivate } from "../data/private-storage.ts";
 import { type SessionUser, sessionQuery } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
+import { Button } from "../ui/button.tsx";
 import { ReadOnly } from "../ui/read-only.ts";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { AskingBeforeLoss } from "./asking-before-loss.tsx";
 import { Frame } from "./frame.tsx";
+import { useSignOut } from "./signed-out.ts";
 
 const text = texts("shell", shellTexts);
 const SessionEnded = lazy(async () => ({ default: (await import("./session-ended.tsx")).SessionEnded }));
@@ -71,7 +73,13 @@ const FOR_WRITERS: ReadonlySet<string> = new Set(["/playground", "/assistant", "
 function Admitted({ user }: { readonly user: SessionUser }) {
   const { email } = user;
   const { pathname } = useLocation();
-  if (user.status === "pending") return <Empty title={text("pendingTitle")}>{text("pendingText", { email })}</Empty>;
+  const signOut = useSignOut();
+  if (user.status === "pending")
+    return (
+      <Empty title={text("pendingTitle")} action={<Button onClick={() => void signOut()}>{text("signOut")}</Button>}>
+        {text("pendingText", { email })}
+      </Empty>
+    );
   if (user.status === "disabled") return <Empty title={text("disabledTitle")}>{text("disabledText", { email })}</Empty>;
   if (user.role === "user" && user.tenant_id === null)
     return <Empty title={text("noTenantTitle")}>{text("noTenantText", { email })}</Empty>;

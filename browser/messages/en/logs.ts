@@ -77,6 +77,7 @@ export const logsTexts = {
   columnTotal: "Total",
   columnGateway: "Gateway",
   columnEndpoint: "Endpoint",
+  baseUrl: "Base URL",
   columnAttempts: "Attempts",
   request: "Request",
   requestGoneTitle: "No such request",

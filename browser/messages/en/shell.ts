@@ -45,7 +45,7 @@ export const shellTexts = {
   crashedText: "The console hit an error on this page.",
   pendingTitle: "Your account is awaiting approval",
   pendingText:
-    "An admin must approve {email} before you can see anything. This page updates automatically. Invited under another address? Sign out in the account menu, and sign in with that one.",
+    "An admin must approve {email} before you can see anything. This page updates automatically. Invited under another address? Sign out, and sign in with that one.",
   disabledTitle: "Your account is disabled",
   disabledText: "If {email} should have access again, ask an admin.",
   noTenantTitle: "Your account has no tenant",

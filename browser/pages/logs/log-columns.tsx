@@ -107,7 +107,7 @@ const COLUMNS = [
     name: text("columnEndpoint"),
     isExtra: true,
     isForAdmins: true,
-    cell: (row) => <Name of={row.endpoint} />,
+    cell: (row) => <Name of={row.endpoint === "" && row.attempts ? text("baseUrl") : row.endpoint} />,
   },
   { id: "cell", name: text("cell"), isExtra: true, isForAdmins: true, cell: (row) => <Name of={row.cell} /> },
   { id: "cache", name: text("cache"), isExtra: true, cell: (row) => <Cache status={row.cache_status} /> },

@@ -15,7 +15,7 @@ describe("the reason", () => {
     ["the cache", { cache_status: "hit" }, "From the cache"],
     ["a client that left", { status_code: 499, error_code: "client_gone" }, "Client disconnected"],
     ["an upstream's own error", { status_code: 429 }, "Upstream error 429"],
-    ["an upstream's 5xx, which clients get as 502", { status_code: 502 }, "Upstream error 5xx"],
+    ["an upstream's 5xx, which clients get as 502", { status_code: 502 }, "Upstream error"],
     ["an error that the console does not know", { status_code: 400, error_code: "new_one" }, "New one"],
   ])("is %s", (_, change, expected) => {
     expect(requestReason({ ...slow, ...change })).toBe(expected);

@@ -41,8 +41,8 @@ export function requestReason(row: ReasonRow, attempts?: number): string | undef
   const { status_code: status = 0, error_code: code = "" } = row;
   if (code === "client_gone" || status === 499) return text("reasonLeft");
   if (code !== "") return errorName(oneLine(code));
-  // Clients get an upstream's 5xx as 502, whichever it was.
-  if (status >= 400) return text("reasonUpstreamError", { status: status === 502 ? "5xx" : status });
+  // clients get an upstream's 5xx as 502, whichever it was
+  if (status >= 400) return text("reasonUpstreamError", { status: status === 502 ? "" : status }).trim();
   if (row.cache_status === "hit") return text("reasonCached");
   const wholeMs = measured(row.total_ms);
   const [longest] = [...phasesOf(row, attempts)].sort((a, b) => b.durationMs - a.durationMs);

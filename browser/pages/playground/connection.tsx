@@ -85,6 +85,20 @@ export function Connection({
         }}
       >
         {role === "admin" && <TenantByIdFilter tenantId={tenantId} onChoose={onTenant} />}
+        <ModelSelect
+          label={text("model")}
+          placeholder={text("chooseModel")}
+          names={names}
+          chosen={model}
+          onChoose={onModel}
+        />
+        <ModelSelect
+          label={text("beside")}
+          placeholder={text("besideNone")}
+          names={names}
+          chosen={beside}
+          onChoose={onBeside}
+        />
         <div className={classes["key"]}>
           <TextField
             label={text("key")}
@@ -112,20 +126,6 @@ export function Connection({
             </IconButton>
           )}
         </div>
-        <ModelSelect
-          label={text("model")}
-          placeholder={text("chooseModel")}
-          names={names}
-          chosen={model}
-          onChoose={onModel}
-        />
-        <ModelSelect
-          label={text("beside")}
-          placeholder={text("besideNone")}
-          names={names}
-          chosen={beside}
-          onChoose={onBeside}
-        />
       </form>
       {as !== null && <ReadFailure state={models} failed={text("modelsFailed")} />}
     </Panel>

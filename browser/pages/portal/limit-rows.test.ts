@@ -48,6 +48,7 @@ it("says what is used and held of a limit, and names limits that are not set", (
     ["Requests per minute", "60", "–", "See x-ratelimit-remaining"],
     ["Concurrent requests", "Slots shared with other tenants", "2", "–"],
   ]);
+  expect(rows.map(({ share }) => share)).toEqual([(891 + 1_040) / 12_000, null, null]);
   expect(unset).toEqual(["Budget in USD", "Tokens per minute"]);
 });
 

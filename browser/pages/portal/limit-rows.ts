@@ -24,6 +24,8 @@ export interface LimitRow {
   readonly allowed: string;
   /** What is used, and what running requests hold. */
   readonly used: string;
+  /** The part of what is allowed that is used or held; null: not known. */
+  readonly share: number | null;
   /** What is left, or where to see that. */
   readonly left: string;
   /** When it resets, or what happens to requests beyond it. */
@@ -58,7 +60,9 @@ export function limitRows(
     format: (amount: number | null | undefined) => string,
   ): readonly LimitRow[] => {
     const reserved = usage?.[`reserved_${of}`] ?? 0;
+    const cap = usage?.[`budget_${of}`] ?? 0;
     const row = {
+      share: cap > 0 ? ((usage?.[`used_${of}`] ?? 0) + reserved) / cap : null,
       allowed: format(usage?.[`budget_${of}`]),
       used: `${format(usage?.[`used_${of}`])}${reserved > 0 ? text("reserved", { amount: format(reserved) }) : ""}`,
       left: format(usage?.[`remaining_${of}`]),
@@ -76,6 +80,7 @@ export function limitRows(
     return limit(id, text(`limit_${id}`), {
       allowed: format(cap),
       used: unknown,
+      share: null,
       left: text("leftOfUser"),
       resets: renewal,
     });
@@ -84,6 +89,7 @@ export function limitRows(
     const row = {
       allowed: formatCount(tenant[id]),
       used: unknown,
+      share: null,
       left: text("leftInHeaders"),
       resets: text("refills"),
     };
@@ -94,6 +100,7 @@ export function limitRows(
   const concurrency = {
     allowed: slots === null ? text("slotsShared") : text("slotsEach", { count: slots }),
     used: formatCount(load?.in_flight),
+    share: load?.slots_left == null ? null : load.in_flight / Math.max(1, load.in_flight + load.slots_left),
     left: formatCount(load?.slots_left),
     resets: text("leftAsTheyEnd"),
   };

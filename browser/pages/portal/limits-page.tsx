@@ -86,7 +86,15 @@ const LIMITS: readonly Column<LimitRow>[] = [
   { id: "limit", head: text("limit"), cell: ({ name }) => name },
   // side by side on a phone, too: what is long in them stands at the left
   { id: "allowed", head: text("allowed"), cell: ({ allowed }) => allowed },
-  { id: "used", head: text("used"), cell: ({ used }) => used },
+  {
+    id: "used",
+    head: text("used"),
+    cell: ({ name, used, share }) => (
+      <>
+        {used} {share !== null && <progress value={share} aria-label={name} />}
+      </>
+    ),
+  },
   { id: "left", head: text("leftNow"), cell: ({ left }) => left },
   { id: "resets", head: text("resets"), cell: ({ resets }) => resets },
 ];
