@@ -125,6 +125,17 @@ describe("a replaced secret that is the secret of a key", () => {
   });
 });
 
+it("a key that belongs here to another tenant is refused, and stays with its own", async () => {
+  const created = await control.request("POST", "/api/v1/tenants", { name: "other-owner" });
+  const { id } = (await created.json()) as { readonly id: string };
+  const before = await dataOf();
+  expect(await restored(changed("api_keys", { tenant_id: id }))).toMatchObject({
+    status: 400,
+    details: [{ path: "data.api_keys.0.tenant_id", message: "belongs here to another tenant, and a key never moves" }],
+  });
+  expect(await dataOf()).toBe(before);
+});
+
 describe("a name that is no field", () => {
   it.each<[place: string, name: string, nearest: string | null, () => object]>([
     ["data.tenants.0.budget_token", "a row", "budget_tokens", () => changed("tenants", { budget_token: 5 })],

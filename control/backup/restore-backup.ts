@@ -74,6 +74,7 @@ export async function restoreBackup(
     const model_endpoints = (await verifyEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
     const data = { ...judged.data, model_endpoints };
     warnings.push(...(await giveWay(ctx, tx, journal, data.tenants)));
+    await refuseMovedKeys(tx, data.api_keys);
     const before = isDryRun ? await storedRows(tx, data) : null;
     const counts = {} as Record<BackupEntity, { inserted: number; updated: number }>;
     for (const entity of BACKUP_ENTITIES) counts[entity] = await restoreEntity(ctx, tx, journal, entity, data);
@@ -106,6 +107,28 @@ export async function restoreBackup(
     if (error instanceof DryRunEnded) return { record: error.report, sync: "done" };
     throw error;
   }
+}
+
+/** The people of the other tenant would read what the key was used for. Throws 400. */
+async function refuseMovedKeys(tx: Transaction, given: Backup["data"]["api_keys"]): Promise<void> {
+  const owners = new Map<string, string>();
+  for (const batch of inBatches(given.map(({ id }) => id))) {
+    const { id, tenant_id } = apiKeys;
+    const stored = await tx
+      .select({ id, tenant_id })
+      .from(apiKeys)
+      .where(inArray(id, [...batch]));
+    for (const key of stored) owners.set(key.id, key.tenant_id);
+  }
+  refuseIfAny(
+    given.flatMap(({ id, tenant_id }, at) => {
+      const owner = owners.get(id.toLowerCase());
+      const path = `data.api_keys.${at}.tenant_id`;
+      return owner === undefined || owner === tenant_id.toLowerCase()
+        ? []
+        : [{ path, message: "belongs here to another tenant, and a key never moves" }];
+    }),
+  );
 }
 
 /** A replaced secret that is also the one of a key would open the other key once that one ends. Throws 400. */
