@@ -175,7 +175,7 @@ function Statement({ tenant, month, zone, nowMs }: StatementProps) {
 
 /** What each tenant has used since the month before. */
 function spendRead(today: string) {
-  const query = { start_day: monthBefore(today).fromDay, end_day: today, timezone: "UTC", group_by: "tenant" };
+  const query = { start_day: monthBefore(today).fromDay, end_day: today, timezone: "UTC", group_by: "tenant" as const };
   return read(DAILY_PATH, { params: { query } });
 }
 

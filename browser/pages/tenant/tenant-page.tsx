@@ -28,11 +28,11 @@ const History = lazy(async () => ({ default: (await import("../../forms/history/
 /** Each part is loaded when it is opened. */
 const PARTS: Readonly<Record<TenantTab, ComponentType<TenantTabProps>>> = {
   overview: lazy(async () => ({ default: (await import("./overview-tab.tsx")).TenantOverviewTab })),
-  access: lazy(async () => ({ default: (await import("./access-tab.tsx")).AccessTab })),
-  budget: lazy(async () => ({ default: (await import("./budget-tab.tsx")).BudgetTab })),
+  access: lazy(async () => ({ default: (await import("./tenant-parts.ts")).AccessTab })),
+  budget: lazy(async () => ({ default: (await import("./tenant-parts.ts")).BudgetTab })),
   policies: lazy(async () => ({ default: (await import("./policies-tab.tsx")).PoliciesTab })),
-  keys: lazy(async () => ({ default: (await import("./keys-tab.tsx")).KeysTab })),
-  usage: lazy(async () => ({ default: (await import("./usage-tab.tsx")).UsageTab })),
+  keys: lazy(async () => ({ default: (await import("./tenant-parts.ts")).KeysTab })),
+  usage: lazy(async () => ({ default: (await import("./tenant-parts.ts")).UsageTab })),
   history: ({ tenant: { id, timezone } }) => <History of={{ entity_type: "tenant", entity_id: id }} zone={timezone} />,
   edit: lazy(async () => ({ default: (await import("./edit-tab.tsx")).TenantEditTab })),
 };

@@ -2,16 +2,7 @@
 import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from "../../data/search-params.ts";
 
 /** The parts of the page, in their order. */
-export const TENANT_TABS = [
-  "overview",
-  "access",
-  "budget",
-  "policies",
-  "keys",
-  "usage",
-  "history",
-  "edit",
-] as const;
+export const TENANT_TABS = ["overview", "access", "budget", "policies", "keys", "usage", "history", "edit"] as const;
 
 export const tenantSearch = searchParams({
   ...listParams("keys_"),

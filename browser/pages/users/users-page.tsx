@@ -13,8 +13,8 @@ import { USER_TABS } from "./users-search.ts";
 const text = texts("users", usersTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/users");
-const PeopleTab = lazy(async () => ({ default: (await import("./people-tab.tsx")).PeopleTab }));
-const InvitationsTab = lazy(async () => ({ default: (await import("./invitations-tab.tsx")).InvitationsTab }));
+const PeopleTab = lazy(async () => ({ default: (await import("./users-parts.ts")).PeopleTab }));
+const InvitationsTab = lazy(async () => ({ default: (await import("./users-parts.ts")).InvitationsTab }));
 const GroupsTab = lazy(async () => ({ default: (await import("./groups-tab.tsx")).GroupsTab }));
 const InviteDialog = lazy(async () => ({ default: (await import("./invite-dialog.tsx")).InviteDialog }));
 
