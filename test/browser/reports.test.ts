@@ -128,6 +128,15 @@ it("takes own days and a month that are typed by keys", async () => {
   expect(problems()).toEqual([]);
 });
 
+it("opens an admin's statement at a tenant with usage, before one is chosen", async () => {
+  await tenantInUse();
+  const { page, problems } = await fixture.open({ as: "admin" });
+  await page.goto("/reports/statement");
+  await page.getByRole("table", { name: "By model" }).getByRole("row").nth(1).waitFor();
+  await page.getByRole("button", { name: "Print" }).waitFor();
+  expect(problems()).toEqual([]);
+});
+
 it("puts a tenant's month on paper without the page around it, by the tenant's own clock", async () => {
   const { tenant, model } = await tenantInUse();
   const visit = await fixture.open({ as: "admin", colorScheme: "dark" });
