@@ -79,59 +79,68 @@ function valuesOf(schema: StoredRecord, now: unknown): readonly unknown[] {
   ];
 }
 
-it.each(CHANGES.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
-  "%s does what its card says",
-  async (route, operation) => {
-    const { method, path: template, body: schema } = operation;
-    const target =
-      template === "/users/{id}"
-        ? { path: `/api/v1/users/${(await assistant.api<User[]>("GET", "/users?q=ann"))[0]?.id}`, record: null }
-        : await targetOf(send, `/api/v1${template}`);
-    const { model_name: _, ...fields } = { ...exampleOf(operation), ...NEEDED[route] } as StoredRecord;
-    const full = {
-      ...fields,
-      ...(Object.hasOwn(fields, "name") ? { name: target.record?.["name"] } : {}),
-      ...(Object.hasOwn(fields, "tenant_id") ? { tenant_id: tenantId } : {}),
-    };
-    const required = Array.isArray(schema?.["required"]) ? (schema["required"] as string[]) : [];
-    const properties = schema?.["properties"] as Readonly<Record<string, StoredRecord>>;
-    const parameters = parametersOf(template, target.path);
-    const read = recordReads(
-      operation,
-      { method, path: target.path.slice("/api/v1".length), body: null },
-      OPERATIONS,
-    ).own;
-    if (read === null) throw new Error(`${route}: nothing says what it changes`);
-    const now = async (): Promise<StoredRecord> =>
-      recordIn(await (await send("GET", `/api/v1${read.path}`)).json(), read) ?? {};
-    const problems: unknown[] = [];
-    let tried = 0;
-    for (const [name, property] of Object.entries(properties)) {
-      if (Object.hasOwn(NEEDED[route] ?? {}, name)) continue;
-      for (const value of valuesOf(property, full[name as keyof typeof full])) {
-        const filled = await send(method, target.path, full);
-        expect({ status: filled.status, problem: filled.ok ? "" : await filled.text() }).toEqual({
-          status: 200,
-          problem: "",
-        });
-        const before = await now();
-        const body = {
-          ...Object.fromEntries(required.map((one) => [one, full[one as keyof typeof full]])),
-          ...NEEDED[route],
-          [name]: value,
-        };
-        const card = await assistant.proposed(operation.name, parameters, body);
-        const ran = (await (await assistant.run(card.token)).json()) as AssistantRun;
-        if (ran.status !== 200) continue;
-        tried += 1;
-        const complaints = complaintsAbout(route, card.changes, before, await now());
-        if (complaints.length > 0) problems.push([body, ...complaints]);
-      }
+/** Few fields at a time, so that each test is short. */
+const FIELDS_MAX = 8;
+const PARTS = CHANGES.flatMap((operation) => {
+  const names = Object.keys(operation.body?.["properties"] ?? {});
+  return Array.from({ length: Math.ceil(names.length / FIELDS_MAX) }, (_, at) => {
+    const from = at * FIELDS_MAX;
+    return [`${operation.method} ${operation.path}`, from, operation] as const;
+  });
+});
+
+it.each(PARTS)("%s does what its card says, from field %i on", async (route, from, operation) => {
+  const { method, path: template, body: schema } = operation;
+  const target =
+    template === "/users/{id}"
+      ? { path: `/api/v1/users/${(await assistant.api<User[]>("GET", "/users?q=ann"))[0]?.id}`, record: null }
+      : await targetOf(send, `/api/v1${template}`);
+  const { model_name: _, ...fields } = { ...exampleOf(operation), ...NEEDED[route] } as StoredRecord;
+  const full = {
+    ...fields,
+    ...(Object.hasOwn(fields, "name") ? { name: target.record?.["name"] } : {}),
+    ...(Object.hasOwn(fields, "tenant_id") ? { tenant_id: tenantId } : {}),
+  };
+  const required = Array.isArray(schema?.["required"]) ? (schema["required"] as string[]) : [];
+  const properties = schema?.["properties"] as Readonly<Record<string, StoredRecord>>;
+  const parameters = parametersOf(template, target.path);
+  const read = recordReads(
+    operation,
+    { method, path: target.path.slice("/api/v1".length), body: null },
+    OPERATIONS,
+  ).own;
+  if (read === null) throw new Error(`${route}: nothing says what it changes`);
+  const now = async (): Promise<StoredRecord> =>
+    recordIn(await (await send("GET", `/api/v1${read.path}`)).json(), read) ?? {};
+  const problems: unknown[] = [];
+  let tried = 0;
+  const asked = Object.entries(properties)
+    .slice(from, from + FIELDS_MAX)
+    .filter(([name]) => !Object.hasOwn(NEEDED[route] ?? {}, name));
+  for (const [name, property] of asked) {
+    for (const value of valuesOf(property, full[name as keyof typeof full])) {
+      const filled = await send(method, target.path, full);
+      expect({ status: filled.status, problem: filled.ok ? "" : await filled.text() }).toEqual({
+        status: 200,
+        problem: "",
+      });
+      const before = await now();
+      const body = {
+        ...Object.fromEntries(required.map((one) => [one, full[one as keyof typeof full]])),
+        ...NEEDED[route],
+        [name]: value,
+      };
+      const card = await assistant.proposed(operation.name, parameters, body);
+      const ran = (await (await assistant.run(card.token)).json()) as AssistantRun;
+      if (ran.status !== 200) continue;
+      tried += 1;
+      const complaints = complaintsAbout(route, card.changes, before, await now());
+      if (complaints.length > 0) problems.push([body, ...complaints]);
     }
-    expect(tried).toBeGreaterThan(0);
-    expect(problems).toEqual([]);
-  },
-);
+  }
+  expect(tried > 0 || asked.length === 0).toBe(true);
+  expect(problems).toEqual([]);
+});
 
 const CREATIONS = OPERATIONS.filter(({ method, path }) =>
   [

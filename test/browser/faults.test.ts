@@ -219,16 +219,9 @@ async function pagesOfObjects(): Promise<readonly string[]> {
   const { key } = await make(`/tenants/${tenant.id}/keys`, {});
   const model = await make("/models", { model_name: `paged-${mark}`, health: { checks_enabled: false } });
   return [
-    ...[
-      "overview",
-      "access",
-      "budget",
-      "policies",
-      "keys",
-      "usage",
-      "history",
-      "edit",
-    ].map((tab) => `/tenants/${tenant.id}?tab=${tab}`),
+    ...["overview", "access", "budget", "policies", "keys", "usage", "history", "edit"].map(
+      (tab) => `/tenants/${tenant.id}?tab=${tab}`,
+    ),
     ...["overview", "connection", "reliability", "capacity", "boons", "health", "usage", "history", "edit"].map(
       (tab) => `/models/${model.id}?tab=${tab}`,
     ),

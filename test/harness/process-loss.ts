@@ -66,10 +66,15 @@ export async function loseProcess(loss: ProcessLoss) {
 
   const early = startClients(calls, before, many);
   await early.enough();
-  const streams = each(async (gateway) => await calls.send(gateway, few, { stream: true }));
+  const ended: number[] = [];
+  const streams = each(async (gateway) => {
+    const call = await calls.send(gateway, few, { stream: true });
+    ended.push(call.status);
+    return call;
+  });
   await waitFor(
-    () => upstream.seen(few.mark).filter(({ chunksWritten }) => chunksWritten > 5).length,
-    (streaming) => streaming === SLOTS,
+    () => ({ ended, streaming: upstream.seen(few.mark).filter(({ chunksWritten }) => chunksWritten > 5).length }),
+    ({ streaming }) => streaming === SLOTS,
   );
   const waiters = each(async (gateway) => await calls.send(gateway, few));
   await waitFor(

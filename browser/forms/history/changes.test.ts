@@ -10,7 +10,7 @@ it("shows the old and new value of each changed field", () => {
     status: ["pending", "active"],
   };
   expect(changesText({ changed }, "UTC")).toBe(
-    "Contact: (empty) → ops@example.org; Allowed models: All models → a, b; Status: Awaiting approval → Active",
+    "Contact: (empty) → ops@example.org; Allowed models: All models → a, b; State: Awaiting approval → Active",
   );
 });
 
