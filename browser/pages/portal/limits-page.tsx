@@ -89,9 +89,9 @@ const LIMITS: readonly Column<LimitRow>[] = [
   {
     id: "used",
     head: text("used"),
-    cell: ({ name, used, share }) => (
+    cell: ({ used, share }) => (
       <>
-        {used} {share !== null && <progress value={share} aria-label={name} />}
+        {used} {share !== null && <progress aria-hidden value={share} />}
       </>
     ),
   },
