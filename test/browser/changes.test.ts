@@ -21,7 +21,7 @@ it("a key, a user, an MCP server and a setting tell what was changed, and by who
   for (const [path, said] of [
     [`/keys?key_id=${key.id}`, "Name: first → second"],
     [`/mcp?server_id=${server.id}`, "Enabled: yes → no"],
-    [`/users?user_id=${user?.id}`, "pending → active"],
+    [`/users?user_id=${user?.id}`, "Awaiting approval → Active"],
   ] as const) {
     await page.goto(path);
     await changes.getByText(said).first().waitFor();

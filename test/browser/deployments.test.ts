@@ -112,7 +112,7 @@ it("a recipe becomes replicas, which are scaled, restarted, lost and cleared", a
   await confirm.getByRole("button", { name: "Restart" }).click();
   await page.getByText(`Restarting 1 replica of ${name}`).waitFor();
   await dialog.getByText("This replica is no longer in the list.").waitFor();
-  await dialog.getByText("restart replica").waitFor();
+  await dialog.getByText("restarted replica").waitFor();
   await page.keyboard.press("Escape");
   await startJobs(slurm, 1);
   await row(3).getByText("Healthy").waitFor();
@@ -127,7 +127,7 @@ it("a recipe becomes replicas, which are scaled, restarted, lost and cleared", a
 
   await page.getByRole("tab", { name: "Activity" }).click();
   const changes = page.getByRole("table", { name: "Activity" });
-  await changes.getByRole("row", { name: "clear lost replicas" }).waitFor();
+  await changes.getByRole("row", { name: "cleared lost replicas" }).waitFor();
   const events = page.getByRole("table", { name: "Replica history" });
   for (const what of ["created replica", "restarted replica", "cleared lost replicas"])
     await events.getByRole("row", { name: what }).first().waitFor();
