@@ -18,12 +18,6 @@ const CHECKS_SHOWN = 50;
 export async function getHealth(ctx: VerbContext, id: string): Promise<ModelHealthDetail> {
   const modelId = parseId(id);
   return await withDatabaseErrors(async () => {
-    const [found] = await ctx.db
-      .select({ model: models, health: modelHealth, status: shownStatus })
-      .from(models)
-      .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
-      .where(eq(models.id, modelId));
-    if (found === undefined) throw new GatewayError("not_found");
     const checks = await ctx.db
       .select()
       .from(modelHealthChecks)
@@ -37,6 +31,13 @@ export async function getHealth(ctx: VerbContext, id: string): Promise<ModelHeal
       .where(and(eq(modelHealthChecks.model_id, modelId), isNotNull(modelHealthChecks.endpoint_id)))
       .orderBy(desc(modelHealthChecks.checked_at), desc(modelHealthChecks.id))
       .limit(CHECKS_SHOWN);
+    // last: it knows of every check that was read before it
+    const [found] = await ctx.db
+      .select({ model: models, health: modelHealth, status: shownStatus })
+      .from(models)
+      .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
+      .where(eq(models.id, modelId));
+    if (found === undefined) throw new GatewayError("not_found");
     const shown = <T extends { readonly checked_at: Date }>(check: T) => ({
       ...check,
       checked_at: check.checked_at.toISOString(),

@@ -40,7 +40,7 @@ beforeAll(async () => {
       : chat;
   };
   stack = await startTestStack(
-    { GATEWAY_MODEL_HEALTH_ENABLED: "1", GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: "5" },
+    { GATEWAY_MODEL_HEALTH_ENABLED: "1", GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: "1" },
     { log: (line) => lines.push(line) },
   );
   gateway = new Gateway(stack);
