@@ -28,7 +28,7 @@ const ends = (life: number, amount: number, since = false): Word => ({
 });
 
 function toldOf({ amount = 0, request = { id: "", goesOn: false, since: false } }: Word): ReportedRequest {
-  return { ...request, used: used(amount) };
+  return { ...request, used: used(amount), drawn: used(DRAWN_TOKENS) };
 }
 
 /** The total result of reports, each received by an object that restarts from its stored state. */
@@ -54,6 +54,15 @@ function sum(words: readonly Word[]) {
 }
 
 describe("a request that several lives of a cell report", () => {
+  it("is debited once, above what it had drawn at once and the rest when that returns", () => {
+    const charged = new ChargedRequests([]);
+    charged.adopted("r", 2);
+    const debits = [lost(1, 20), lost(1, 40), ends(2, 45)].map(
+      (word) => charged.reported(toldOf(word), word.life).debit.tokens,
+    );
+    expect(debits).toEqual([0, 40 - DRAWN_TOKENS, 45 - (40 - DRAWN_TOKENS)]);
+  });
+
   it("is charged its largest reported use and gives tokens back once, in any report order", () => {
     const words = [adopts(2), adopts(3), lost(1, 20), lost(2, 25), ends(3, 22)];
     const order = fc.shuffledSubarray(words, { minLength: words.length });

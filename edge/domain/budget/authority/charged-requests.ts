@@ -4,8 +4,8 @@
  * each request was charged and which life holds its reservation, so that a request is charged once - the largest reported use -
  * and what it had drawn is returned once (docs/rules/budgets.md#settlement).
  */
-import { type ActualUsage, minus, plus, USED_FIELDS } from "../amounts.ts";
-import { amount, flag, type Of, orNull, record } from "../shapes.ts";
+import { type ActualUsage, isNothing, larger, minus, NOTHING_USED, plus, USED, USED_FIELDS } from "../amounts.ts";
+import { amount, flag, type Of, orAbsent, orNull, record } from "../shapes.ts";
 
 /** What is known of one request, and its charge. */
 export const REQUEST_CHARGE = record({
@@ -16,6 +16,8 @@ export const REQUEST_CHARGE = record({
   returned: flag,
   /** The newest life of its Cell that adopted it; null: none did. */
   holder: orNull(amount),
+  /** Of its charge, what the buckets do not know yet: what it had drawn covers it until that is returned. */
+  covered: orAbsent(USED),
 });
 type RequestCharge = Of<typeof REQUEST_CHARGE>;
 
@@ -27,11 +29,15 @@ export interface ReportedRequest {
   /** True: `used` counts from the last report of this life about it. False: it is all that the request used. */
   readonly since: boolean;
   readonly used: ActualUsage;
+  /** What it had drawn from the buckets. */
+  readonly drawn: ActualUsage;
 }
 
 /** The effects of such a report. */
 interface ChargeDue {
   readonly used: ActualUsage;
+  /** What the buckets are debited. */
+  readonly debit: ActualUsage;
   /** Whether what it had drawn returns to the buckets. */
   readonly returns: boolean;
   /** Whether the reporting life still holds what the request had drawn. */
@@ -70,18 +76,24 @@ export class ChargedRequests {
     return known.returned ? "nowhere" : "older";
   }
 
-  reported({ id, goesOn, since, used }: ReportedRequest, life: number): ChargeDue {
+  reported({ id, goesOn, since, used, drawn }: ReportedRequest, life: number): ChargeDue {
     const known = this.#byId.get(id) ?? UNKNOWN;
     const releases = known.holder === null || life >= known.holder;
     const returns = releases && !known.returned;
     const due = since && !known.ended ? used : minus(used, known);
+    const returned = known.returned || returns;
+    const total = plus<ActualUsage>(known, due);
+    const debited = minus<ActualUsage>(known, known.covered ?? NOTHING_USED);
+    const owed = returned ? total : larger(debited, minus(total, drawn));
+    const covered = minus(total, owed);
     this.#remember(id, {
-      ...plus<ActualUsage>(known, due),
+      ...total,
       ended: known.ended || !goesOn,
-      returned: known.returned || returns,
+      returned,
       holder: known.holder,
+      ...(isNothing(covered) ? {} : { covered }),
     });
-    return { used: due, returns, releases };
+    return { used: due, debit: minus(owed, debited), returns, releases };
   }
 
   #remember(requestId: string, charged: RequestCharge): void {

@@ -7,6 +7,7 @@ import {
   type ActualUsage,
   type Amounts,
   amountsUsed,
+  countsIn,
   isNothing,
   larger,
   minus,
@@ -23,9 +24,9 @@ import type { GrantedLease } from "./stored.ts";
 
 /** The changes that a report brings. */
 interface LeaseChange {
-  /** The amount that returns to the buckets. */
+  /** What returns to the buckets, less what was used. */
   readonly gains: RateGains;
-  /** The amounts to charge. */
+  /** The amounts to charge to the term budgets. */
   readonly charges: UsedLine[];
 }
 
@@ -71,14 +72,18 @@ export class LeaseReportApplier {
       lease.released = larger(before, smaller(word.released, lease.granted));
       const spent = newlyUsed.reduce((sum, line) => plus(sum, amountsUsed(line.used)), NO_AMOUNTS);
       change.gains.add(lease.pool, comesBack(lease, minus(lease.released, before), spent), 1);
+      for (const { limits, used } of newlyUsed) change.gains.add(limits.key.id, amountsUsed(used), -1);
       change.charges.push(...newlyUsed);
     } else if (ends) {
       const since = opened.as === "readmitted";
-      const used = newlyUsed[0]?.used ?? NOTHING_USED;
-      const due = this.#charged.reported({ ...request, since, used }, life.life);
+      const [line] = newlyUsed;
+      const used = line?.used ?? NOTHING_USED;
+      const drawn = { ...countsIn(opened.granted), tokens: opened.granted.bucketTokens, nanoUsd: 0 };
+      const due = this.#charged.reported({ ...request, since, used, drawn }, life.life);
       if (due.releases) lease.released = lease.granted;
       if (due.returns) change.gains.add(lease.pool, comesBack(lease, opened.granted, amountsUsed(used)), 1);
-      change.charges.push(...newlyUsed.slice(0, 1).map((line) => ({ ...line, used: due.used })));
+      change.gains.add(line?.limits.key.id ?? lease.pool, amountsUsed(due.debit), -1);
+      if (line !== undefined) change.charges.push({ ...line, used: due.used });
     }
   }
 

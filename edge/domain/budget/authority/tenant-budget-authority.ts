@@ -9,7 +9,7 @@
 import { issues } from "../../../../shared/alerts.ts";
 import { AMOUNT_MAX, saturated } from "../../../../shared/money/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
-import { type ActualUsage, type Amounts, amountsUsed, minus, USED } from "../amounts.ts";
+import { type ActualUsage, type Amounts, minus, USED } from "../amounts.ts";
 import { type BudgetLimits, type BudgetOwner, LIMITS } from "../limits.ts";
 import {
   type BudgetReport,
@@ -264,10 +264,7 @@ export class TenantBudgetAuthority {
     for (const { limits } of leases.flatMap(({ used }) => used)) this.#touch(limits, nowMs);
     refill([...leases, ...voidIn(life, report)].map(({ pool }) => pool));
     const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
-    for (const { limits, tags, used } of charges) {
-      gains.add(limits.key.id, amountsUsed(used), -1);
-      this.#owners.charge(this.#touch(limits, nowMs), tags, used, nowMs);
-    }
+    for (const { limits, tags, used } of charges) this.#owners.charge(this.#touch(limits, nowMs), tags, used, nowMs);
     this.#owners.settle(gains);
     this.#dirty = true;
     return life;
