@@ -237,6 +237,28 @@ const REPORTED_BY_TWO_LIVES = [
   step("deliver"),
   step("deliver"),
 ];
+/** The object starts again twice; in between a lowered capacity forgives a part of its debt. */
+const STARTED_AGAIN_TWICE = [
+  step("change"),
+  step("expect"),
+  step("deliver"),
+  step("change"),
+  step("expect"),
+  step("slot"),
+  step("deliver"),
+  step("deliver"),
+  step("crashAuthority"),
+  step("change"),
+  step("crashAuthority"),
+  step("reserve", 0, 0, true),
+  step("deliver", 0, 639),
+];
+const LOWERED_REQUESTS = {
+  tokensPerMinute: [0],
+  requestsPerMinute: [1, 4],
+  keyTokensPerMinute: [0],
+  keyRequestsPerMinute: [1],
+};
 const LOWERED_AND_RAISED = {
   tokensPerMinute: [100, 600],
   requestsPerMinute: [0],
@@ -288,6 +310,12 @@ it("buckets serve no more than their capacity at once, whatever is on lease or c
         expect(defined.passed).toEqual([]);
       }
     }),
-    { numRuns: propertyRuns(2_000), examples: [[LOWERED_AND_RAISED, 1, REPORTED_BY_TWO_LIVES]] },
+    {
+      numRuns: propertyRuns(2_000),
+      examples: [
+        [LOWERED_AND_RAISED, 1, REPORTED_BY_TWO_LIVES],
+        [LOWERED_REQUESTS, 1, STARTED_AGAIN_TWICE],
+      ],
+    },
   );
 });

@@ -322,7 +322,7 @@ function levels(buckets: HeldBuckets): OwnedBuckets["tenant"] {
 }
 
 function stored(buckets: HeldBuckets): Required<StoredBuckets> {
-  return byRate((rate) => buckets[rate].stored);
+  return byRate((rate) => buckets[rate].toStore());
 }
 
 /** The cap of a bucket from which leases were granted. */

@@ -19,8 +19,7 @@ export class HeldBucket {
   stored: StoredBucket;
   /**
    * The part of a debt that was forgiven while leases were out. The unused rest of those leases goes to this part first;
-   * otherwise it would pay off the remaining debt. While that debt is being paid off, there are no other leases. Not stored:
-   * leases end within seconds.
+   * otherwise it would pay off the remaining debt. While that debt is being paid off, there are no other leases.
    */
   #forgivenTokens = 0;
 
@@ -31,6 +30,12 @@ export class HeldBucket {
   constructor({ bucket, uncoveredTokens }: StoredBucket, nowMs: number) {
     const atMs = Math.min(bucket.atMs, nowMs);
     this.stored = { bucket: adjustBucket({ ...bucket, atMs }, 0), uncoveredTokens: Math.max(0, uncoveredTokens) };
+  }
+
+  /** What to store. An object that starts again does not cover what was forgiven, either. */
+  toStore(): StoredBucket {
+    const { bucket, uncoveredTokens } = this.stored;
+    return { bucket, uncoveredTokens: clamped(uncoveredTokens + this.#forgivenTokens) };
   }
 
   /** Refills it; a new one starts full, less what is already out on lease. True: the cap has changed. */
