@@ -43,7 +43,8 @@ interface HistoryProps {
 export function History({ of, zone, title = text("title"), isOptional = false }: HistoryProps) {
   const entries = useList<AuditEntry>("/api/v1/audit", of, { everyMs: EVERY_MS });
   const isOfReplicas = "replicas_of" in of;
-  const names = useObjectNames();
+  // only a person's changes name other objects by their ids
+  const names = useObjectNames("entity_type" in of && of.entity_type === "user");
   const columns = useMemo(() => columnsOf(zone, isOfReplicas, names), [zone, isOfReplicas, names]);
   const view = useListView({
     rows: entries.data,
