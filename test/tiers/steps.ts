@@ -31,7 +31,7 @@ const tagged = (
   needs: readonly Program[] = [],
 ): Step => vitest(name, projects, { needs, env: { TEST_TIER: tier, TEST_WORKERS: tier === "check" ? "2" : "1" } });
 
-const only = (...steps: readonly Step[]): Phase => [steps];
+const only = (step: Step): Phase => [[step]];
 
 /** A step that a machine may be unable to run: then it is skipped. As an area, which somebody asked for, it fails instead. */
 const wherePossible = (step: Step): Step => ({ ...step, run: [...step.run, "--where-possible"] });
@@ -59,11 +59,6 @@ const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts"] };
 const clients: Step = { name: "clients", run: ["test/clients/main.ts"] };
 const servers: Step = { name: "servers", run: ["test/servers/main.ts"] };
 const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check"] };
-const long: Phase = [
-  [tagged("release", "long: units", ["unit", "objects"])],
-  [tagged("release", "long: specification, faults", ["spec", "faults"], ["prometheus"])],
-];
-
 const TEST: readonly Phase[] = [
   [[tagged("test", "units", ["unit", "objects"])], [tagged("test", "specification, faults", ["spec", "faults"])]],
 ];
@@ -88,19 +83,33 @@ const CHECK: readonly Phase[] = [
 ];
 
 const RELEASE: readonly Phase[] = [
-  long,
   [
-    [properties, neon],
-    [upgrades, fronts, wherePossible(workflows), wherePossible(chart), wherePossible(clients)],
+    [
+      tagged("release", "long: units", ["unit", "objects"]),
+      properties,
+      neon,
+      wherePossible(workflows),
+      wherePossible(chart),
+      wherePossible(clients),
+    ],
+    [tagged("release", "long: specification, faults", ["spec", "faults"], ["prometheus"])],
   ],
-  only(browser),
-  only(cluster),
-  only(wherePossible(slurm)),
-  only(wherePossible(containers), wherePossible(compose)),
-  only(wherePossible(servers)),
+  // The console's tests leave a part of the processor, and what starts and stops whole gateways waits for most of its time.
+  [
+    [browser],
+    [
+      cluster,
+      upgrades,
+      fronts,
+      wherePossible(slurm),
+      wherePossible(containers),
+      wherePossible(compose),
+      wherePossible(servers),
+    ],
+  ],
   only(saturation),
-  only(soak),
-  only(model),
+  // The first counts memory per call, the second differences; both leave most of the processor.
+  [[soak], [model]],
 ];
 
 export const TIERS: Readonly<Record<string, readonly Phase[]>> = { test: TEST, check: CHECK, release: RELEASE };

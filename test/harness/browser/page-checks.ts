@@ -33,6 +33,11 @@ export async function accessibilityProblems(page: Page): Promise<readonly string
     );
 }
 
+/** Resolves when no element is on its way from one style to another, for example after a change between light and dark. */
+export async function endOfTransitions(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.getAnimations().every(({ playState }) => playState === "finished"));
+}
+
 /** How many CSS pixels the page is wider than its window; 0: nobody has to scroll sideways. */
 export async function sidewaysPixels(page: Page): Promise<number> {
   return await page.evaluate(() => {
