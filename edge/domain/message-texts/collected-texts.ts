@@ -70,8 +70,6 @@ export class CollectedTexts implements ResponseTransform {
   readonly #parts = new Map<string, Collected[]>();
   /** The kinds of items, parts and blocks, by reading and numbers. */
   readonly #kinds = new Map<string, string>();
-  /** The readings in which texts came. */
-  readonly #begun = new Set<string>();
   /** The readings whose stream has shown its end. */
   readonly #ended = new Set<string>();
   /** Clients that read line by line may find other texts in lines of JSON, and in others. */
@@ -204,11 +202,9 @@ export class CollectedTexts implements ResponseTransform {
     this.#orders[this.#reader] ??= new TextOrder(this.#answers);
     const { fragments, wholes, ids, type, isWhole } = yield* eventParts(event, this.#orders[this.#reader], startsText);
     const hasText = fragments.length > 0 || wholes.some(({ alone }) => alone !== true);
-    // text before the start, or behind the end, is not what clients read as the same text
+    // text behind the end is not what clients read as the same text
     const isOutside = hasText && this.#ended.has(this.#reader);
-    const isLate = type === "message_start" && this.#begun.has(this.#reader);
-    this.#plain &&= isWhole && !isOutside && !isLate;
-    if (hasText) this.#begun.add(this.#reader);
+    this.#plain &&= isWhole && !isOutside;
     if (LAST.test(type ?? "")) this.#ended.add(this.#reader);
     const isPart = ids.some((id) => id !== null);
     const { item, part: ofItem, content_block } = objectOf(event);

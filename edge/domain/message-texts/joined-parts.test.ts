@@ -213,17 +213,21 @@ describe("text that clients do not read as the same text", () => {
       [chunk({ content: "a" }), { type: "error", error: {} }, chunk({ content: "q" })],
     ],
     [
-      "text before the start of a message",
-      "unread",
-      [ofType("text_delta", "a"), { type: "message_start", message: { content: [] } }],
-    ],
-    [
       "a response with output before its pieces",
       "unread",
       [{ type: "response.in_progress", response: { output: [{ content: [{ text: "q" }] }] } }],
     ],
   ])("does not hide a text from block: %s", (_, expected, events) => {
     expect(blocked(events)).toBe(expected);
+  });
+
+  it.each<readonly [string, readonly object[]]>([
+    ["a message", [ofType("text_delta", "a"), { type: "message_start", message: { content: [] } }]],
+    ["a message, in a chunk of chat", [chunk({ content: "a" }), { type: "message_start", message: { content: [] } }]],
+    ["a response", [text("a"), { type: "response.created", response: { output: [] } }]],
+    ["a response, as an item", [message("a", 0), { type: "response.created", response: { output: [] } }]],
+  ])("is read by no client alike where text comes before the start of %s", (_, events) => {
+    expect({ block: blocked(events), redact: isRedactable(events) }).toEqual({ block: "unread", redact: false });
   });
 
   it("does not hide a text behind the end of a stream of chat", () => {

@@ -14,6 +14,8 @@ const START =
   /^(?:response\.(?:output_item|content_part|reasoning_summary_part|shell_call_command)\.added|content_block_start)$/;
 /** Events with the answer as far as it is, which is empty before its pieces come. */
 const NOT_LAST = /^response\.(?:created|queued|in_progress)$/;
+/** Events before which there is no text: some clients drop what they have read when one comes. */
+const FIRST = /^(?:message_start|response\.created)$/;
 /** The members of an item that deltas continue. */
 const CONTINUED: ReadonlySet<unknown> = new Set(["content", "summary", "arguments", "input", "code", "output"]);
 
@@ -25,6 +27,7 @@ export class TextOrder {
   readonly #shown = new Set<string>();
   /** How many parts have started, by what they are parts of. */
   readonly #started = new Map<string, number>();
+  #hasText = false;
   /** A choice of a chunk has come with a message. */
   #hasMessage = false;
   /** Whether choices come with their numbers. */
@@ -37,11 +40,14 @@ export class TextOrder {
   }
 
   /**
-   * Takes an event with these numbers and complete texts. False: it shows an answer whose pieces are still to come.
+   * Takes an event with these numbers and complete texts. False: it shows an answer whose pieces are still to come, or starts one
+   * whose text has started before.
    *
    * @param startsText it starts a part with a text that comes in a delta after it
    */
   takes(type: string, ids: Ids, event: JsonObject, wholes: readonly AnswerText[], startsText: boolean): boolean {
+    if (this.#hasText && FIRST.test(type)) return false;
+    this.#hasText ||= wholes.some(({ alone }) => alone !== true);
     if (this.#isFull) return true;
     const key = keyOf(ids);
     const { content, output } = objectOf(event["message"] ?? event["response"]);
@@ -72,6 +78,7 @@ export class TextOrder {
     let continues = false;
     for (const { place, alone } of texts) {
       if (place[0] !== "choices" || alone === true) continue;
+      this.#hasText = true;
       if (place[2] === "message") this.#hasMessage = true;
       else continues = true;
     }
@@ -87,6 +94,7 @@ export class TextOrder {
 
   /** False: what a piece with these numbers continues was shown whole. */
   continues(ids: Ids, item: unknown): boolean {
+    this.#hasText = true;
     const keys = ["", keyOf(ids.slice(0, 1)), keyOf(ids), itemKey(item)];
     return !this.#isFull && !keys.some((key) => this.#shown.has(key));
   }

@@ -55,23 +55,25 @@ export const Name = {
   Input: 36,
   /** Thinking that only the upstream can read. */
   Sealed: 37,
+  /** The type of an event that shows an item of the output whole, which most upstreams have sent in pieces. */
+  WholeItem: 38,
   // from here on: names of counts ({@link isCountName})
-  InputCount: 38,
+  InputCount: 39,
   /** An input that may leave out the cached part (reported-counts.ts). */
-  InputOrRest: 39,
-  OutputCount: 40,
-  CacheReadCount: 41,
-  CacheWrittenCount: 42,
-  CachedCount: 43,
-  ReasoningCount: 44,
-  Seconds: 45,
-  Duration: 46,
-  TotalCount: 47,
+  InputOrRest: 40,
+  OutputCount: 41,
+  CacheReadCount: 42,
+  CacheWrittenCount: 43,
+  CachedCount: 44,
+  ReasoningCount: 45,
+  Seconds: 46,
+  Duration: 47,
+  TotalCount: 48,
   /** Tokens that an input put into a cache, within its details: the input is whole. */
-  CacheWriteCount: 48,
+  CacheWriteCount: 49,
   /** Parts of the input or of the output, in any object of details. */
-  AudioCount: 49,
-  ImageCount: 50,
+  AudioCount: 50,
+  ImageCount: 51,
 } as const;
 
 /** Every name that is known. */
@@ -148,6 +150,7 @@ export const NAMES = nameTable({
   stop_reason: Name.StopReason,
   "response.audio.delta": Name.Sound,
   "response.output_audio.delta": Name.Sound,
+  "response.output_item.done": Name.WholeItem,
   "response.created": Name.Begun,
   "response.queued": Name.Begun,
   "response.in_progress": Name.Begun,
@@ -262,6 +265,7 @@ const CONTENT_ROOTS: ReadonlySet<number> = new Set([
   Name.Content,
   Name.ContentBlock,
   Name.Message,
+  Name.Item,
 ]);
 
 /** Whether the value of `member`, in any form, holds the arguments of a call. */

@@ -6,6 +6,8 @@ export interface AnswerProgress {
   /** Documents (events, for a stream) that contained content. */
   readonly events: number;
   readonly characters: number;
+  /** Those of whole items of the output, which may repeat pieces that have come. */
+  readonly itemCharacters: number;
   /** The last reported counts, the input including the cached part; null: none was reported. */
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
@@ -27,6 +29,7 @@ export interface AnswerProgress {
 export const NOTHING_SEEN: AnswerProgress = {
   events: 0,
   characters: 0,
+  itemCharacters: 0,
   inputTokens: null,
   outputTokens: null,
   totalTokens: null,

@@ -2,8 +2,8 @@
  * Reads the billed amounts of an answer from its JSON while it passes: how much content it carries, and what usage it reports.
  * It reads the bytes once, parses nothing and keeps only the answer's facts (answer-facts.ts), so that documents may be cut
  * anywhere and strings may have any length. Content is text below `choices` (chat, completions), `delta` and `content_block`
- * (responses, messages), `output`, `content` and `message` (whole answers): text, reasoning, refusals and arguments of tool
- * calls, of every choice. Usage is read only where upstreams report it (answer-names.ts); the last count is used. Malformed
+ * (responses, messages), `item` (responses that show items whole), `output`, `content` and `message` (whole answers): text, reasoning,
+ * refusals and arguments of tool calls, of every choice. Usage is read only where upstreams report it (answer-names.ts); the last count is used. Malformed
  * input counts nothing, and no bytes make it throw.
  */
 
@@ -79,6 +79,8 @@ export class AnswerScan {
   /** Depth from which everything is arguments of a call; 0: nothing is. */
   #callFrom = 0;
   readonly #seen = new SeenText();
+  /** The characters of a whole item. */
+  readonly #item = new SeenText();
   /** The type that the document states. */
   #type = 0;
   #counts: ReportedCounts = NO_COUNTS;
@@ -113,6 +115,7 @@ export class AnswerScan {
     // Audio is not counted by its characters.
     const sound = this.#type === Name.Sound;
     const characters = sound ? 0 : this.#seen.characters;
+    const itemCharacters = this.#type === Name.WholeItem ? this.#item.characters : 0;
     const some = characters > 0 || sound;
     const { input, output } = this.#documentCounts();
     const past = this.#past;
@@ -122,6 +125,7 @@ export class AnswerScan {
     return {
       events: past.events + (some ? 1 : 0),
       characters: past.characters + characters,
+      itemCharacters: past.itemCharacters + itemCharacters,
       inputTokens: wholeInput(counts),
       outputTokens: counts.output,
       totalTokens: counts.total,
@@ -129,7 +133,7 @@ export class AnswerScan {
       outputReported: reported || past.outputReported,
       upToDate: reported || (past.upToDate && !some && output === null),
       // a report whose document is open may continue: it is not the last one yet
-      known: this.#known || past.known || some || output !== null,
+      known: this.#known || past.known || some || itemCharacters > 0 || output !== null,
       ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),
     };
   }
@@ -176,6 +180,7 @@ export class AnswerScan {
     [this.#reportFrom, this.#outerReport] = [0, 0];
     [this.#echoFrom, this.#detailsFrom, this.#thoughtsFrom, this.#callFrom] = [0, 0, 0, 0];
     this.#seen.end();
+    this.#item.end();
     this.#counts = NO_COUNTS;
     this.#sums = NO_COUNTS;
     this.#outputRoot = 0;
@@ -227,7 +232,7 @@ export class AnswerScan {
   #bare(bytes: Uint8Array, from: number, to: number): number {
     if (this.#echoFrom !== 0) return numbersEnd(bytes, from + 1, to);
     if (this.#callFrom === 0) return this.other.values(bytes, from, to);
-    if ((bytes[from] ?? 0) > SPACE) this.#seen.add(Part.Content, 1);
+    if ((bytes[from] ?? 0) > SPACE) this.#add(Part.Content, 1);
     return this.other.values(bytes, from, from + 1);
   }
 
@@ -381,6 +386,10 @@ export class AnswerScan {
 
   /** Counts the characters of a text that have come. */
   #takeCharacters(): void {
-    this.#seen.add(this.#part, this.#text.takeCharacters());
+    this.#add(this.#part, this.#text.takeCharacters());
+  }
+
+  #add(part: number, characters: number): void {
+    (this.#root === Name.Item ? this.#item : this.#seen).add(part, characters);
   }
 }

@@ -1,4 +1,4 @@
-/** Calls of tools and sealed reasoning in a stream that is left early (docs/rules/settlement-and-rows.md#what-was-seen). */
+/** Calls of tools, sealed reasoning and whole items in a stream that is left early (docs/rules/settlement-and-rows.md#what-was-seen). */
 import { describe, expect, it } from "vitest";
 import { UsageScan } from "./usage-scan.ts";
 
@@ -81,6 +81,25 @@ describe("reasoning that only its upstream can read", () => {
     ["counts for each block", sealed + signed, 1500],
     ["is no data of a sound", chat({ audio: { data: TEXT } }), 0],
     ["is no signature elsewhere", chat({ thinking_blocks: [{ thinking: "hmm?", signature: TEXT }] }), 1],
+  ])("%s", (_, text, tokens) => {
+    expect(seenTokens(text)).toBe(tokens);
+  });
+});
+
+describe("items of the output that come whole", () => {
+  const item = (value: object, type = "response.output_item.done"): string =>
+    event({ type, output_index: 0, item: { id: "msg_1", ...value } });
+  const message = { type: "message", content: [{ type: "output_text", text: TEXT, annotations: [{ text: TEXT }] }] };
+  const piece = (text: string): string => event({ type: "response.output_text.delta", output_index: 0, delta: text });
+
+  it.each<[string, string, number]>([
+    ["count where no piece of them came", item(message) + item(message), 2000],
+    ["count once with their pieces", piece(TEXT) + item(message), 1000],
+    ["count where others came in pieces", piece("x".repeat(400)) + item(message), 1000],
+    ["count as calls", item({ type: "function_call", name: "write", arguments: TEXT }), 1000],
+    ["count as reasoning", item({ type: "reasoning", summary: [{ type: "summary_text", text: TEXT }] }), 1000],
+    ["count at their end alone", item(message, "response.output_item.added"), 0],
+    ["of a conversation are the client's", item(message, "conversation.item.created"), 0],
   ])("%s", (_, text, tokens) => {
     expect(seenTokens(text)).toBe(tokens);
   });

@@ -105,6 +105,7 @@ describe("a stream", () => {
   const whole: AnswerProgress = {
     events: 4,
     characters: 15 + 9 + 7 + 3000,
+    itemCharacters: 0,
     inputTokens: 11,
     outputTokens: 22,
     totalTokens: 33,

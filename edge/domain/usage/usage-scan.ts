@@ -143,7 +143,8 @@ function reportOf({ inputTokens, outputTokens, totalTokens }: AnswerProgress): R
   return { inputTokens, outputTokens, totalTokens };
 }
 
-function seenTokens({ events, characters, known }: AnswerProgress, other: OtherText | null): number {
+function seenTokens(progress: AnswerProgress, other: OtherText | null): number {
+  const { events, characters, itemCharacters, known } = progress;
   const least = other === null ? 0 : known ? other.ids : other.tokens;
-  return Math.max(events, Math.floor(characters / 4), least);
+  return Math.max(events, Math.floor(Math.max(characters, itemCharacters) / 4), least);
 }
