@@ -55,7 +55,7 @@ describe.each([
       pausedMs: pauseMs === null ? null : pauses * (pauseMs + BETWEEN_MS),
       gateways,
       lost: isObjects ? [] : gateways().slice(0, 1),
-      ends: pauseMs === null,
+      ends: () => pauseMs === null,
       losesCell: workers === 1,
       reader: () => gateway,
       how: async () => {

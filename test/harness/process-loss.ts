@@ -37,8 +37,8 @@ interface ProcessLoss {
   readonly gateways: () => readonly Gateway[];
   /** Those of them whose process is lost. */
   readonly lost: readonly Gateway[];
-  /** Whether that process may end: what it was answering is cut off then. */
-  readonly ends: boolean;
+  /** Whether that process has ended: what it was answering is cut off then. */
+  readonly ends: () => boolean;
   /** Whether the Cell ends with it. */
   readonly losesCell: boolean;
   /** Whether another process has ended too. */
@@ -89,8 +89,12 @@ export async function loseProcess(loss: ProcessLoss) {
   const further = await Promise.all(gateways().map(async (gateway) => await calls.send(gateway, few)));
   const [streamed, waited] = [await Promise.all(streams), await Promise.all(waiters)];
   await waitFor(
-    async () => await reader().stats(),
-    ({ in_flight, queued }) => in_flight === 0 && queued === 0,
+    // the Cell may be moving to another owner
+    async () =>
+      await reader()
+        .stats()
+        .catch(() => null),
+    (stats) => stats?.in_flight === 0 && stats.queued === 0,
   );
 
   const isOwn = ({ gateway }: AccountedCall): boolean => lost.includes(gateway);
@@ -98,7 +102,7 @@ export async function loseProcess(loss: ProcessLoss) {
   // The Cell knew of them when the process was lost.
   const known = new Set([...streamed, ...waited]);
   const mayBeLost = (call: AccountedCall): boolean => {
-    if (endsOthers?.() !== true && (!ends || !isOwn(call))) return false;
+    if (endsOthers?.() !== true && (!ends() || !isOwn(call))) return false;
     if (call.isWhole) return call.untilMs > lostAtMs - PROMISED_AFTER_MS;
     return losesCell || !isOwn(call) || !known.has(call);
   };
