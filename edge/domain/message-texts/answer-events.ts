@@ -21,9 +21,6 @@ const CHOICES_MAX = 4_096;
 const TEXT_UNITS = 64;
 const LINE_UNITS = 8;
 
-/** The Realtime API's first names of the same pieces. */
-const EARLIER_NAME = /^response\.(?=(?:text|audio_transcript)\.delta$)/;
-
 /** An event of a stream. */
 interface AnswerEvent {
   /** The lines that are not data, such as `event:`, and stray lines. */
@@ -44,6 +41,9 @@ const OF_MESSAGES = /^(?:message_(?:start|delta|stop)|content_block_(?:start|del
 /** Clients of OpenAI wrap the data of such an event, and read nothing of it. */
 const WRAPPED = /^thread\./;
 const EVENT_NAME = /^event: ?/;
+const MARK = /^\ufeff/;
+/** A line with a byte order mark, which some clients take for a blank. */
+export const MARKED = /^\ufeff/m;
 
 /** Whether SDKs skip an event with this data because of its name. */
 export function isSkippedEvent(fields: readonly string[], value: unknown): boolean {
@@ -58,10 +58,13 @@ export function areOfType(fields: readonly string[], value: unknown): boolean {
   return fields.every((line) => !EVENT_FIELD.test(line) || line.startsWith(":") || isOwn(line));
 }
 
-/** Reads the bytes of one event, with or without its blank line. */
-export function* readEvent(bytes: Uint8Array): Steps<AnswerEvent> {
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Reads the bytes of one event, with or without its blank line. Clients drop a byte order mark only before the first one. */
+export function* readEvent(bytes: Uint8Array, isFirst = true): Steps<AnswerEvent> {
   const [data, fields, strays]: [string[], string[], string[]] = [[], [], []];
-  for (const [line] of new TextDecoder().decode(bytes).matchAll(/[^\r\n]+/g)) {
+  const decoded = decoder.decode(bytes);
+  for (const [line] of (isFirst ? decoded.replace(MARK, "") : decoded).matchAll(/[^\r\n]+/g)) {
     yield LINE_UNITS;
     if (isData(line)) data.push(line.slice(line[5] === " " ? 6 : 5));
     else {
@@ -129,7 +132,7 @@ export function* eventParts(value: unknown, order = new TextOrder(), startsText 
   const { choices } = event;
   const isOdd = parts.isOdd && (type !== null || choices !== undefined);
   let isWhole = parts.isWhole && !isOdd && areNumbers(type, event);
-  const named = type?.slice(0, ID_MAX).replace(EARLIER_NAME, "response.output_") ?? null;
+  const named = type?.slice(0, ID_MAX) ?? null;
   const { item_id } = event;
   const item = isKnown(type) ? null : typeof item_id === "string" ? item_id.slice(0, ID_MAX) : numberOf(item_id);
   // clients read a piece of a block by its own type
@@ -145,7 +148,7 @@ export function* eventParts(value: unknown, order = new TextOrder(), startsText 
     else {
       const owner = choice === null ? ofEvent : { choice, type: null, item: null, ids: NO_IDS };
       fragments.push({ ...found, owner });
-      isWhole &&= choice !== null || order.continues(ids, item_id);
+      isWhole &&= choice !== null || order.continues(ids, named, item_id);
     }
   }
   const isInOrder = type === null || order.takes(type, ids, event, wholes, startsText);

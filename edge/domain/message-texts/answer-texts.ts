@@ -110,6 +110,7 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
   const isPiece = isDelta((document as { readonly type?: unknown }).type);
   let units = 0;
   let isOdd = false;
+  let isMixed = false;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, place, step, depth, kind, isTextList } = next;
     const holder = value as Record<string | number, unknown>;
@@ -117,6 +118,8 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
     if (Array.isArray(value) && INDEXED.has(step)) isOdd ||= !areInOrder(value);
     for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
       let inner = holder[name];
+      // of such a list texts are found before parts
+      isMixed ||= isTextList && isObject(inner) !== isObject(holder[0]);
       isOdd ||= (isTextList && !isObject(inner)) || (name === "delta" && Array.isArray(inner));
       // some clients join numbers to texts
       if (typeof inner === "number" && isText(holder, name, step)) {
@@ -130,7 +133,7 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
         units = 0;
       }
       if (typeof name === "string") {
-        if (isAboutAnswer({ holder, step, depth }, name)) continue;
+        if (isAboutAnswer({ holder, place, depth }, name)) continue;
         if (PIECE_LISTS.has(name) && isObject(inner)) {
           withLogprobs.push(holder as Record<string, unknown>);
           continue;
@@ -166,7 +169,7 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
     for (let one = inside.pop(); one !== undefined; one = inside.pop()) open.push(one);
   }
   yield units;
-  return { texts, withLogprobs, isWhole: true, isOdd };
+  return { texts, withLogprobs, isWhole: !isMixed, isOdd };
 }
 
 /** Whether the elements of a list are objects in the order of their numbers: clients find them by their number, or by their place. */
@@ -200,7 +203,9 @@ const APART: ReadonlySet<string | number | undefined> = new Set(["choices", "mes
  * A key that the parts of one text share, such as the parts of a message's content, and the messages of an answer of the
  * Responses API: clients join them. Null: it is no such part.
  */
-export function wholeOf(place: readonly (string | number)[]): string | null {
+export function wholeOf(given: readonly (string | number)[]): string | null {
+  // an element of a list of texts is like a part with a text
+  const place = typeof given.at(-1) === "number" ? [...given, "text"] : given;
   const at = place.length - 2;
   const isPart = typeof place[at] === "number" && !APART.has(place[at - 1]);
   if (!isPart) return null;

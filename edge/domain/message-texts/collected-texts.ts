@@ -62,6 +62,7 @@ export class CollectedTexts implements ResponseTransform {
   readonly #last = new Map<string, { readonly ids: Ids; readonly key: string | null }>();
   readonly #room: (characters: number) => boolean;
   readonly #answers: number | undefined;
+  #isFirst = true;
   /** Which clients' reading of the answer is gathered. */
   #reader = "";
   /** The order of the events, by reading. */
@@ -102,7 +103,8 @@ export class CollectedTexts implements ResponseTransform {
   }
 
   *event(event: Uint8Array): Steps<Uint8Array> {
-    const { fields, data, value, stray } = yield* readEvent(event);
+    const { fields, data, value, stray } = yield* readEvent(event, this.#isFirst);
+    this.#isFirst = false;
     const document = stray === "" ? undefined : yield* parsedInSteps(stray);
     if (document !== undefined) yield* this.#reading("document", this.#addData(stray, document));
     else if (stray !== "") this.#addAlone(stray);

@@ -110,7 +110,6 @@ describe("a chunk of chat", () => {
 describe("a list in place of a text", () => {
   const list = ["barx"];
   it.each<readonly [string, readonly [object, ...object[]]]>([
-    ["a delta of text", [of("output_text.delta", { delta: "zanzi" }), of("output_text.delta", { delta: list })]],
     ["a list in a list", [of("output_text.delta", { delta: "zanzi" }), of("output_text.delta", { delta: [list] })]],
     ["a delta of arguments", [of("function_call_arguments.delta", { delta: list })]],
     ["a refusal", [of("refusal.delta", { delta: list })]],
@@ -130,6 +129,11 @@ describe("a list in place of a text", () => {
     ["the input of a custom tool", [chunk({ tool_calls: [{ index: 0, custom: { input: list } }] })]],
   ])("makes a stream one that cannot be read: %s", (_, events) => {
     expect({ block: blocked(events), redact: isRedactable(events) }).toEqual({ block: "unread", redact: false });
+  });
+
+  it("continues the text before it", () => {
+    const events = [of("output_text.delta", { delta: "zanzi" }), of("output_text.delta", { delta: list })];
+    expect({ block: blocked(events), redact: isRedactable(events) }).toEqual({ block: "refused", redact: false });
   });
 
   it.each<readonly [string, readonly object[]]>([

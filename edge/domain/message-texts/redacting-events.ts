@@ -17,7 +17,9 @@ import {
   type EventParts,
   eventParts,
   type Fragment,
+  isSkippedEvent,
   keyOf,
+  MARKED,
   readEvent,
   writeEvent,
 } from "./answer-events.ts";
@@ -69,6 +71,9 @@ export class RedactingEvents implements ResponseTransform {
   #bytes = 0;
   #roomBytes = 0;
   #plain = true;
+  #isFirst = true;
+  /** Whether SDKs skip the events with texts that continue. */
+  #isSkipped: boolean | null = null;
 
   /**
    * @param tally counts what is replaced
@@ -109,7 +114,9 @@ export class RedactingEvents implements ResponseTransform {
    * for their held-back text.
    */
   *event(event: Uint8Array): Steps<Uint8Array> {
-    const { fields, data, value, stray } = yield* readEvent(event);
+    const { fields, data, value, stray } = yield* readEvent(event, this.#isFirst);
+    this.#isFirst = false;
+    this.#judge(MARKED.test(stray));
     if (stray !== "") {
       const redacted = yield* this.#loose(stray);
       if (redacted !== stray) {
@@ -131,11 +138,15 @@ export class RedactingEvents implements ResponseTransform {
     const started = startedTexts(value);
     if (started !== null) {
       const written: Uint8Array[] = [];
-      for (const part of started) written.push(yield* this.event(eventOf(part)));
+      const isNamed = fields.some((line) => line.startsWith("event"));
+      for (const part of started) written.push(yield* this.event(eventOf(part, isNamed)));
       return concat(written);
     }
     const parts = yield* eventParts(value, this.#order);
-    this.#judge(!parts.isWhole);
+    const isSkipped = isSkippedEvent(fields, value);
+    if (parts.fragments.length > 0) this.#isSkipped ??= isSkipped;
+    // clients that skip such events join other pieces
+    this.#judge(!parts.isWhole || (parts.fragments.length > 0 && this.#isSkipped !== isSkipped));
     // first, because the event is repeated with the rests of its fragments
     const bytes = this.#bytes;
     const isOtherwise = yield* redactEach(this.#scan, this.#tally, parts.wholes, value, (taken) => this.#take(taken));
@@ -299,8 +310,8 @@ function endedBytes(key: string, rest: string): number {
 }
 
 /** An event of Anthropic's messages or of the Responses API. */
-function eventOf(value: JsonObject): Uint8Array {
-  return encoder.encode(writeEvent([`event: ${String(value["type"])}`], JSON.stringify(value)));
+function eventOf(value: JsonObject, isNamed: boolean): Uint8Array {
+  return encoder.encode(writeEvent(isNamed ? [`event: ${String(value["type"])}`] : [], JSON.stringify(value)));
 }
 
 /**

@@ -27,6 +27,8 @@ export class TextOrder {
   readonly #shown = new Set<string>();
   /** How many parts have started, by what they are parts of. */
   readonly #started = new Map<string, number>();
+  /** Numbers of outputs and ids of items that belong together, by the type of their pieces. */
+  readonly #pairs = new Map<string, string>();
   #hasText = false;
   /** A choice of a chunk has come with a message. */
   #hasMessage = false;
@@ -92,15 +94,27 @@ export class TextOrder {
     return isApart;
   }
 
-  /** False: what a piece with these numbers continues was shown whole. */
-  continues(ids: Ids, item: unknown): boolean {
+  /** False: what a piece with these numbers continues was shown whole, or clients that go by the item join other pieces. */
+  continues(ids: Ids, type: string | null, item: unknown): boolean {
     this.#hasText = true;
+    if (typeof item === "string" && item !== "" && !this.#isPair(`${type} ${ids[0]}`, `${type} ${itemKey(item)}`))
+      return false;
     const keys = ["", keyOf(ids.slice(0, 1)), keyOf(ids), itemKey(item)];
     return !this.#isFull && !keys.some((key) => this.#shown.has(key));
   }
 
+  /** False: the item has another number, or comes back after another one had its number. */
+  #isPair(output: string, item: string): boolean {
+    const pairs = this.#pairs;
+    if ((pairs.get(item) ?? output) !== output) return false;
+    const before = pairs.get(output) ?? item;
+    if (before !== item) pairs.set(before, "");
+    pairs.set(output, item).set(item, output);
+    return true;
+  }
+
   get #isFull(): boolean {
-    return this.#shown.size + this.#started.size > PARTS_MAX;
+    return this.#shown.size + this.#started.size + this.#pairs.size > PARTS_MAX;
   }
 }
 

@@ -30,22 +30,27 @@ const ID_ENDS = ["_id", "_ids"];
 const URL_TEXT = /^https?:\/\/\S{1,2048}$/;
 const URL_MAX = 2_056;
 
-/** The object that a member belongs to, and its place: its last step (null: it is the document), and its depth. */
+/** The object that a member belongs to, and its place, which is cut where it is deep. */
 interface Holder {
   readonly holder: Readonly<Record<string | number, unknown>>;
-  readonly step: string | number | null;
+  readonly place: readonly (string | number)[];
   readonly depth: number;
 }
 
-/** True for a member that is not examined, with all that is in it. */
-export function isAboutAnswer({ holder, step, depth }: Holder, name: string): boolean {
+/** True for a member that is not examined, with all that is in it: by its place alone, because an upstream can write any type. */
+export function isAboutAnswer({ holder, place, depth }: Holder, name: string): boolean {
   if (name === PROMPT_TOKENS) return true;
-  // an element of a list of answers has its own type
-  const isAnswer =
-    depth === 0 || (depth === 1 && ANSWERS.has(step)) || (depth <= 2 && typeof holder["object"] === "string");
+  const [first, second] = place;
+  const isListed = depth === 1 ? typeof first === "number" : first === "data" && typeof second === "number";
+  const isAnswer = depth === 0 || (depth === 1 && ANSWERS.has(first)) || (depth <= 2 && isListed);
   if (!isAnswer) return false;
-  const isResponse = holder["object"] === "response" || (depth === 1 && step === "response");
-  return OF_ANSWER.has(name) || (isResponse && OF_RESPONSE.has(name));
+  return OF_ANSWER.has(name) || (OF_RESPONSE.has(name) && isResponse({ holder, place, depth }, holder[name]));
+}
+
+/** Whether the object is an answer of the Responses API, where this value cannot be the text that clients of other APIs read. */
+function isResponse({ holder, place, depth }: Holder, value: unknown): boolean {
+  if (depth === 1 && place[0] === "response") return true;
+  return holder["object"] === "response" && holder["type"] === undefined && typeof value !== "string";
 }
 
 /** True for a string that is not a text, by the name of its member (for an element, the list's name). */
