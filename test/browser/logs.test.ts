@@ -51,14 +51,13 @@ describe("the list of requests", () => {
     await waitFor(
       async () => {
         expect(await rowCount(page)).toBeLessThanOrEqual(ROWS_MAX);
-        for (const index of await rowsIn(page).evaluateAll((rows) =>
-          rows.map((row) => row.getAttribute("aria-rowindex") ?? ""),
-        ))
-          seen.add(index);
-        // By what is drawn, so that no row is passed by while the next ones are still being drawn.
-        await box.evaluate((element) =>
-          [...element.querySelectorAll("tbody tr[data-index]")].at(-1)?.scrollIntoView({ block: "start" }),
-        );
+        // One look for both, by what is drawn: a row that is drawn meanwhile is not passed by.
+        const indexes = await box.evaluate((element) => {
+          const rows = [...element.querySelectorAll("tbody tr[data-index]")];
+          rows.at(-1)?.scrollIntoView({ block: "start" });
+          return rows.map((row) => row.getAttribute("aria-rowindex") ?? "");
+        });
+        for (const index of indexes) seen.add(index);
         return seen.size;
       },
       (count) => count === MANY,

@@ -46,9 +46,13 @@ export async function sidewaysPixels(page: Page): Promise<number> {
   });
 }
 
-/** How many rows of tables are in the document, seen or not. */
+/** How many rows of a table are in the document, seen or not; of several tables the longest one. */
 export async function rowCount(page: Page): Promise<number> {
-  return await page.locator("tbody tr, [role=rowgroup] [role=row]").count();
+  return await page.evaluate(() => {
+    const rows = [...document.querySelectorAll("tbody tr, [role=rowgroup] [role=row]")];
+    const tables = Map.groupBy(rows, (row) => row.closest("table, [role=table], [role=grid], [role=treegrid]"));
+    return Math.max(0, ...[...tables.values()].map(({ length }) => length));
+  });
 }
 
 /** Presses Tab until the element with this accessible name has the focus. Throws when it never gets it. */
