@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import { atOnce, type Steps } from "../../../shared/steps.ts";
+import { AT_ONCE_MAX, watchJson } from "../../../test/harness/edge/work-at-once.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import type { StreamTranslation } from "./contract.ts";
 import { responsesAnswer } from "./responses/answer.ts";
@@ -14,8 +15,8 @@ const PATHS = [RESPONSES, "/v1/messages"];
 const BLOCKS = 5_000;
 const ITEMS_MAX = 512;
 
-function streamOf(path: string): StreamTranslation {
-  const translation = translationOf(path, "openai", { createdSecs: 1, usageAsked: true });
+function streamOf(path: string, format: "openai" | "anthropic" = "openai"): StreamTranslation {
+  const translation = translationOf(path, format, { createdSecs: 1, usageAsked: true });
   if (translation === null) throw new Error("no translation");
   return translation.stream();
 }
@@ -112,4 +113,34 @@ it("what is kept of a report is its counts", () => {
     },
   });
   expect(reportOf({ usage: long, service_tier: long })).toEqual({});
+});
+
+describe("a long event", () => {
+  const MANY = Array.from({ length: 5_000 }, () => "x".repeat(64));
+  const content = MANY.map((text) => ({ type: "text", text }));
+  const chunk = { id: "c", choices: [{ index: 0, delta: { content } }] };
+  const tool = { type: "tool_use", id: "t", name: "f", input: { MANY } };
+
+  it.each([
+    ["to the Responses API", RESPONSES, "openai", [chunk]],
+    ["to messages", "/v1/messages", "openai", [chunk]],
+    [
+      "to chat",
+      "/v1/chat/completions",
+      "anthropic",
+      [
+        { type: "message_start", message: { id: "m" } },
+        { type: "content_block_start", content_block: tool },
+        { type: "content_block_stop" },
+      ],
+    ],
+  ] as const)("is written in steps: %s", (_, path, format, events) => {
+    const stream = streamOf(path, format);
+    const texts = events.map((event) => JSON.stringify(event));
+    const longest = watchJson();
+    const written = texts.map((text) => atOnce(stream.event(null, text))).join("");
+    const most = longest();
+    expect({ most, isBounded: most <= AT_ONCE_MAX }).toEqual({ most, isBounded: true });
+    expect(dataOf(written).some((event) => JSON.stringify(event).length > AT_ONCE_MAX)).toBe(true);
+  });
 });

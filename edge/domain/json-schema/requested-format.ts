@@ -4,7 +4,7 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { jsonObjectOf } from "../wire/json/document.ts";
-import { writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { jsonInSteps } from "../wire/json/write-in-steps.ts";
 import { withoutReasoning } from "./extract-json.ts";
 
 /** JSON that a client has asked for. */
@@ -21,7 +21,7 @@ export function* requestedFormatOf(responseFormat: unknown): Steps<RequestedForm
   if (format?.["type"] === "json_object") return { schema: null, json: "null" };
   if (format?.["type"] !== "json_schema") return null;
   const schema = jsonObjectOf(jsonObjectOf(format["json_schema"])?.["schema"]);
-  return { schema, json: new TextDecoder().decode(yield* writtenInSteps(schema)) };
+  return { schema, json: yield* jsonInSteps(schema) };
 }
 
 /** The instructions for the model before it answers. */

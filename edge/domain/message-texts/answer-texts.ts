@@ -7,7 +7,7 @@
 
 import type { Steps } from "../../../shared/steps.ts";
 import { objectOf, textOf } from "../dialect/values.ts";
-import { writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { jsonInSteps } from "../wire/json/write-in-steps.ts";
 import { isAboutAnswer, isNoText } from "./unread-answer-members.ts";
 
 /** A text in a parsed document: `holder[name]` is the text, or the value that the text is the JSON of. */
@@ -88,8 +88,6 @@ const CHARACTERS_PER_UNIT = 8;
 /** A step is taken after so many units. */
 const STEP_UNITS = 1024;
 
-const decoder = new TextDecoder();
-
 interface Open {
   readonly value: object;
   readonly place: readonly (string | number)[];
@@ -148,7 +146,7 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
       } else if (name === "arguments" || isOfCall(holder, name, step)) {
         // numbers and names in it are texts, too
         isOdd ||= Array.isArray(inner) && (name === "arguments" || step === "custom");
-        const text = decoder.decode(yield* writtenInSteps(inner));
+        const text = yield* jsonInSteps(inner);
         if (!NO_TEXT.has(text))
           texts.push({ holder, name, text, json: true, kind, ofValue: true, place: placeIn(place, name) });
       } else if (isObject(inner)) {

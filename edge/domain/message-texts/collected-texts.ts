@@ -156,6 +156,7 @@ export class CollectedTexts implements ResponseTransform {
     };
     const judge = this.#judge.bind(this);
     const addJson = function* (text: string, isMarked: boolean): Steps<void> {
+      yield TEXT_UNITS;
       if (!isReadOtherwise(text, isMarked)) return;
       const value = yield* parsedInSteps(text);
       yield* judge(text, value);
@@ -171,12 +172,16 @@ export class CollectedTexts implements ResponseTransform {
         const text = more === null ? first : first + more.join("");
         all.push({ text, shown: shown ?? text, kind });
       }
-      const kinds = Map.groupBy(all, ({ kind }) => kind);
-      for (const parts of kinds.size > 1 ? [all, [...kinds.values()].flat()] : [all]) {
-        yield TEXT_UNITS + parts.length;
-        const reading = parts.map(({ text }) => text);
+      const kinds = yield* grouped(all, ({ kind }) => kind);
+      for (const parts of kinds.length > 1 ? [all, kinds.flat()] : [all]) {
+        const [reading, whole]: [string[], string[]] = [[], []];
+        for (const { text, shown } of parts) {
+          yield TEXT_UNITS;
+          reading.push(text);
+          whole.push(shown);
+        }
         const readings = [reading];
-        if (parts.some(({ text, shown }) => text !== shown)) readings.push(parts.map(({ shown }) => shown));
+        if (parts.some(({ text, shown }) => text !== shown)) readings.push(whole);
         for (const read of readings) {
           const [text = ""] = read;
           if (read.length === 1) addOne(text);

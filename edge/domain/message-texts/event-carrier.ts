@@ -3,7 +3,9 @@
  * (docs/rules/guardrails.md#actions). An event is kept once for all its texts, in a short form, however large it is.
  */
 import { atOnce, type Steps } from "../../../shared/steps.ts";
+import { textOf } from "../dialect/values.ts";
 import type { JsonObject } from "../wire/json/document.ts";
+import { jsonInSteps } from "../wire/json/write-in-steps.ts";
 import { writeEvent } from "./answer-events.ts";
 import { answerParts } from "./answer-texts.ts";
 
@@ -59,7 +61,7 @@ export class EventCarrier {
   /** The text of one event with all these pieces: the event in which their texts began had all of them, too. */
   *write(pieces: readonly Piece[]): Steps<string> {
     yield this.characters + pieces.length * TEXT_UNITS;
-    return writeEvent(this.#fields, JSON.stringify(this.#carry(pieces)));
+    return writeEvent(this.#fields, yield* jsonInSteps(this.#carry(pieces)));
   }
 
   #carry(pieces: readonly Piece[]): unknown {
@@ -98,11 +100,17 @@ function fill(document: unknown, pieces: readonly Piece[]): void {
 /** The members of an event that are neither choices nor usage, as JSON, if they are short together. */
 function shortMembers(value: unknown, isLong: boolean): string {
   const members: string[] = [];
-  let room = KEPT_MAX;
-  const isKept = ([name, member]: [string, unknown]): boolean =>
-    name !== "choices" &&
-    name !== "usage" &&
-    !(isLong && (typeof member === "string" ? member.length > KEPT_MAX : typeof member === "object"));
+  let [room, copied] = [KEPT_MAX, 0];
+  const isKept = ([name, member]: [string, unknown]): boolean => {
+    if (name === "choices" || name === "usage") return false;
+    const { length } = textOf(member);
+    if (isLong && (length > KEPT_MAX || typeof member === "object")) return false;
+    const size = name.length + length + 1;
+    // all of an event that is not long
+    if (copied + size > WHOLE_MAX) return false;
+    copied += size;
+    return true;
+  };
   const kept = Object.fromEntries(Object.entries(value ?? {}).filter(isKept));
   for (const [name, member] of Object.entries(withTexts(kept, "") as object)) {
     const json = `${JSON.stringify(name)}:${JSON.stringify(member)}`;

@@ -5,6 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
 import { atOnce } from "../../../shared/steps.ts";
+import { toldBy } from "../../../test/harness/edge/told-by.ts";
 import { CollectedTexts } from "./collected-texts.ts";
 import { RedactingEvents, redactDocument } from "./redacting-events.ts";
 import { RedactionTally } from "./text-redaction.ts";
@@ -279,5 +280,22 @@ describe("what `output_text` of an SDK skips between two texts does not separate
     const delta = (index: number, of: string) => block("delta", { index, delta: { type: "text_delta", text: of } });
     const events = [started(0, "text"), delta(0, "zanz"), started(1, "other"), delta(1, "q"), started(2, "text")];
     expect(blocked([...events, delta(2, "ibarx")])).toBe("refused");
+  });
+});
+
+describe("very many parts of one text", () => {
+  const COUNT = 20_000;
+  const content = Array.from({ length: COUNT }, () => ({ type: "output_text", text: "a" }));
+
+  it("are joined in steps, each of them told", () => {
+    const json = JSON.stringify({ type: "message", content });
+    const texts = new CollectedTexts();
+    atOnce(texts.document(json));
+    const units = {
+      joined: toldBy(texts.texts()).units / COUNT,
+      redacted: toldBy(redactDocument(scan, new RedactionTally(), json)).units / COUNT,
+    };
+    const areTold = units.joined >= 60 && units.redacted >= 200;
+    expect({ units, areTold }).toEqual({ units, areTold: true });
   });
 });

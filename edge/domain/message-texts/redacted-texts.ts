@@ -4,7 +4,7 @@ import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts
 import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
-import { type TakeBytes, writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { jsonInSteps, type TakeBytes } from "../wire/json/write-in-steps.ts";
 import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { unseal } from "./signed-thoughts.ts";
 import {
@@ -21,6 +21,8 @@ export const ALL: ScanRoom = { units: Number.POSITIVE_INFINITY };
 const PART = 256;
 /** Work for a character, in units: the most is that of many short strings. */
 const CHARACTER_UNITS = 24;
+/** Work for a text beside that, in units. */
+const TEXT_UNITS = 16;
 
 /** A complete text without what matches. */
 export function* redactText(
@@ -74,7 +76,7 @@ export function* redactString(
   room = ALL,
 ): Steps<string> {
   const redacted = yield* redactAsWritten(scan, tally, value, room);
-  return redacted === value ? json : JSON.stringify(redacted);
+  return redacted === value ? json : yield* jsonInSteps(redacted);
 }
 
 /** JSON whose texts do not continue elsewhere, written again if something matches. */
@@ -92,7 +94,7 @@ export function* redactJson(
     // rewritten, so each name occurs once
     yield* hasRepeatedName(json, value),
   ];
-  return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(value, take)) : json;
+  return changed.includes(true) ? yield* jsonInSteps(value, take) : json;
 }
 
 /** The part of a text that can be released with this piece. */
@@ -123,12 +125,18 @@ export function* redactEach(
   });
   for (const parts of wholes) {
     const texts = yield* redactParts(scan, tally, parts, room);
-    const kinds = Map.groupBy(parts.keys(), (at) => parts[at]?.kind);
-    const places = kinds.size > 1 ? [...kinds.values()].flat() : [];
-    const read = places.map((at) => ({ text: texts[at] ?? "", json: false }));
-    if (kinds.size > 1)
+    const kinds = yield* grouped(parts.keys(), (at) => parts[at]?.kind ?? "");
+    if (kinds.length > 1) {
+      const places = kinds.flat();
+      const read: { readonly text: string; readonly json: boolean }[] = [];
+      for (const at of places) {
+        yield TEXT_UNITS;
+        read.push({ text: texts[at] ?? "", json: false });
+      }
       for (const [nth, text] of (yield* redactParts(scan, tally, read, room)).entries()) texts[places[nth] ?? 0] = text;
+    }
     for (const [at, redacted] of texts.entries()) {
+      yield TEXT_UNITS;
       const { holder, name, text, ofValue } = parts[at] as AnswerText;
       if (redacted === text) continue;
       holder[name] = (ofValue ? yield* parsedInSteps(redacted) : undefined) ?? redacted;
@@ -150,7 +158,10 @@ function* redactParts(
   const [first] = parts;
   if (first?.json === true) return [yield* redactText(scan, tally, first, room)];
   const read: string[] = [];
-  for (const { text } of parts) read.push(yield* redactAsJson(scan, tally, text, room));
+  for (const { text } of parts) {
+    yield TEXT_UNITS;
+    read.push(yield* redactAsJson(scan, tally, text, room));
+  }
   // some clients join the parts first
   const whole = read.join("");
   const redacted = yield* redactAsJson(scan, tally, whole, room);

@@ -10,7 +10,7 @@ import { concat } from "../wire/bytes/byte-pieces.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
-import { type TakeBytes, writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { jsonInSteps, type TakeBytes } from "../wire/json/write-in-steps.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import {
   EVENT_FIELD,
@@ -139,7 +139,7 @@ export class RedactingEvents implements ResponseTransform {
     if (started !== null) {
       const written: Uint8Array[] = [];
       const isNamed = fields.some((line) => line.startsWith("event"));
-      for (const part of started) written.push(yield* this.event(eventOf(part, isNamed)));
+      for (const part of started) written.push(yield* this.event(yield* eventOf(part, isNamed)));
       return concat(written);
     }
     const parts = yield* eventParts(value, this.#order);
@@ -161,7 +161,7 @@ export class RedactingEvents implements ResponseTransform {
     ];
     const before = parts.ends === null ? "" : yield* this.#rest(parts.ends, new Set(own));
     if (!changed.includes(true)) return this.#after(before, event);
-    const written = new TextDecoder().decode(yield* writtenInSteps(value));
+    const written = yield* jsonInSteps(value);
     return this.#after(before, encoder.encode(writeEvent(fields, written)));
   }
 
@@ -310,8 +310,8 @@ function endedBytes(key: string, rest: string): number {
 }
 
 /** An event of Anthropic's messages or of the Responses API. */
-function eventOf(value: JsonObject, isNamed: boolean): Uint8Array {
-  return encoder.encode(writeEvent(isNamed ? [`event: ${String(value["type"])}`] : [], JSON.stringify(value)));
+function* eventOf(value: JsonObject, isNamed: boolean): Steps<Uint8Array> {
+  return encoder.encode(writeEvent(isNamed ? [`event: ${String(value["type"])}`] : [], yield* jsonInSteps(value)));
 }
 
 /**

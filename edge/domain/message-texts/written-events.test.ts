@@ -8,6 +8,7 @@
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
 import { atOnce } from "../../../shared/steps.ts";
+import { AT_ONCE_MAX, watchJson } from "../../../test/harness/edge/work-at-once.ts";
 import { SseFilter } from "../wire/sse/sse-filter.ts";
 import { CollectedTexts } from "./collected-texts.ts";
 import { RedactingEvents } from "./redacting-events.ts";
@@ -131,4 +132,14 @@ describe("texts at a deep place", () => {
     atOnce(redacting.event(sent));
     expect(redacting.bytes / 2_000).toBeGreaterThan(2_048 + 500);
   });
+});
+
+it("an event with very many members is not copied whole to be repeated with its rest", () => {
+  const members = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`n${at}`, "x".repeat(100)]));
+  const bytes = streamOf([{ ...members, type: "x.delta", delta: "den" }, COMPLETED]);
+  const longest = watchJson();
+  const text = redacted(bytes);
+  const most = longest();
+  expect({ most, isBounded: most <= AT_ONCE_MAX }).toEqual({ most, isBounded: true });
+  expect(text).toContain('"n0":"xxx');
 });

@@ -3,11 +3,13 @@
  * response that read the conversation, and everything added since that response started.
  */
 import { saturated } from "../../../shared/money/amount.ts";
+import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 import type { ReadContext } from "./read-context.ts";
 
 /** Base64 characters of a token of audio, which is 100 ms: PCM of 16 bits at 24 kHz, and G.711. */
 const PCM_CHARACTERS = 6_400;
 const G711_CHARACTERS = 1_067;
+const G711: ReadonlySet<unknown> = new Set(["g711_ulaw", "g711_alaw", "audio/pcmu", "audio/pcma"]);
 /** The same of a token of spoken output, which is 50 ms. */
 const SPOKEN_CHARACTERS = PCM_CHARACTERS / 2;
 
@@ -67,14 +69,14 @@ export class ConversationTokens {
   }
 
   /** The client sends settings of the session. */
-  configured(session: object, { instructions, tools }: SettingsTokens): void {
-    if (/"(?:g711_[au]law|audio\/pcm[au])"/.test(JSON.stringify(session))) this.#charactersPerToken = G711_CHARACTERS;
+  configured(session: JsonObject, { instructions, tools }: SettingsTokens): void {
+    if (formatsOf(session).some((format) => G711.has(format))) this.#charactersPerToken = G711_CHARACTERS;
     this.#largest = larger(this.#largest, { instructions, tools });
     for (const added of this.#all()) Object.assign(added, larger(added, { instructions, tools }));
   }
 
   /** The upstream states the settings of the session: settings that were never sent count as well. */
-  stated(session: object, { instructions, tools }: SettingsTokens): void {
+  stated(session: JsonObject, { instructions, tools }: SettingsTokens): void {
     const { instructions: most, tools: mostTools } = this.#largest;
     this.configured(session, {
       instructions: instructions > most ? instructions : 0,
@@ -125,6 +127,13 @@ export class ConversationTokens {
   #all(): ReadonlySet<Added> {
     return new Set([this.#since, this.#latest, ...[...this.#turns].map(({ since }) => since)]);
   }
+}
+
+/** The formats of audio that settings name, in the older members and in today's. */
+function formatsOf({ input_audio_format, output_audio_format, audio }: JsonObject): readonly unknown[] {
+  const { input, output } = jsonObjectOf(audio) ?? {};
+  const todays = [input, output].map((side) => jsonObjectOf(jsonObjectOf(side)?.["format"])?.["type"]);
+  return [input_audio_format, output_audio_format, ...todays];
 }
 
 function nothingAdded(): Added {

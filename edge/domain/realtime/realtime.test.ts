@@ -1,6 +1,7 @@
 /** The rules of realtime sessions: close codes, events, and the input of the next response. */
 import { describe, expect, it } from "vitest";
 import { type ErrorCode, errorStatus } from "../../../shared/errors.ts";
+import type { JsonObject } from "../wire/json/document.ts";
 import { closingOf, passedOn } from "./close-codes.ts";
 import { ConversationTokens } from "./conversation-tokens.ts";
 import { readContextOf } from "./read-context.ts";
@@ -87,7 +88,7 @@ describe("what the next response will read", () => {
 
   it("has a token for 100 ms of audio, by its format", () => {
     const second = { pcm: 64_000, g711: 10_670 };
-    const tokensOf = (session: object, characters: number): number => {
+    const tokensOf = (session: JsonObject, characters: number): number => {
       const tokens = new ConversationTokens();
       tokens.configured(session, { instructions: 0, tools: 0 });
       tokens.heard(characters);
@@ -95,7 +96,13 @@ describe("what the next response will read", () => {
     };
     expect({
       pcm: tokensOf({}, second.pcm),
-      g711: tokensOf({ audio: { input: { format: { type: "audio/pcmu" } } } }, second.g711),
-    }).toEqual({ pcm: 10, g711: 10 });
+      g711: [
+        { audio: { input: { format: { type: "audio/pcmu" } } } },
+        { audio: { output: { format: { type: "audio/pcma" } } } },
+        { input_audio_format: "g711_ulaw" },
+        { output_audio_format: "g711_alaw" },
+      ].map((session) => tokensOf(session, second.g711)),
+      instructions: tokensOf({ instructions: '"g711_ulaw"', tools: ["audio/pcmu"] }, second.pcm),
+    }).toEqual({ pcm: 10, g711: [10, 10, 10, 10], instructions: 10 });
   });
 });

@@ -5,7 +5,7 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
-import { writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { jsonInSteps } from "../wire/json/write-in-steps.ts";
 
 /** Longest text, in code points. */
 const RESULT_MAX_CHARACTERS = LIMITS.toolText;
@@ -75,5 +75,5 @@ function described(kind: string, labels: readonly unknown[], data?: unknown): st
 }
 
 function* jsonText(value: JsonObject): Steps<string> {
-  return new TextDecoder().decode(yield* writtenInSteps(value));
+  return yield* jsonInSteps(value);
 }

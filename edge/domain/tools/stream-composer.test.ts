@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { dataEvent, EventReader } from "../../../shared/wire/event-reader.ts";
+import { AT_ONCE_MAX, watchJson } from "../../../test/harness/edge/work-at-once.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { StreamComposer } from "./stream-composer.ts";
 import { decideTurn } from "./turn.ts";
@@ -212,5 +213,22 @@ describe("the composed stream", () => {
   it("reads the first choice only", () => {
     const second = dataEvent(JSON.stringify({ ...head(1), choices: [{ index: 1, delta: { content: "b" } }] }));
     expect(said(play([second + chunk(1, { content: "a" }) + DONE]))).toEqual([{ content: "a" }, "[DONE]"]);
+  });
+});
+
+describe("a long object of arguments", () => {
+  it("is written in steps", () => {
+    const input = { many: Array.from({ length: 5_000 }, () => "x".repeat(64)) };
+    const called = { index: 0, function: { name: "other", arguments: input } };
+    const data = JSON.stringify({ ...head(1), choices: [{ index: 0, delta: calls(called) }] });
+    const composer = new StreamComposer({ owned: OWNED, usageAsked: false, turnMaxCharacters: 1024 * 1024 });
+    const longest = watchJson();
+    const { length } = atOnce(composer.take(data));
+    const most = longest();
+    expect({ most, isBounded: most <= AT_ONCE_MAX, isPassed: length > AT_ONCE_MAX }).toEqual({
+      most,
+      isBounded: true,
+      isPassed: true,
+    });
   });
 });

@@ -8,7 +8,7 @@ import { atOnce, type Steps } from "../../../shared/steps.ts";
 import { dataEvent } from "../../../shared/wire/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
-import { writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { jsonInSteps } from "../wire/json/write-in-steps.ts";
 import { eventHead } from "../wire/sse/event-head.ts";
 import { headOf } from "./completion.ts";
 import { StreamedTurn } from "./streamed-turn.ts";
@@ -90,7 +90,7 @@ export class StreamComposer {
     ];
     const { usage } = final;
     if (this.#options.usageAsked && usage !== null)
-      events.push(dataEvent(JSON.stringify({ ...this.#frame, choices: [], usage })));
+      events.push(dataEvent(yield* jsonInSteps({ ...this.#frame, choices: [], usage })));
     // An upstream that has shown no end may have been cut off, and its client must be able to tell.
     if (this.#done || reason !== null) events.push(dataEvent(DONE));
     return events.join("");
@@ -103,7 +103,7 @@ export class StreamComposer {
     if (!isJsonObject(choice)) return "";
     const { delta, finish_reason: reason, ...others } = choice;
     const given = isJsonObject(delta) ? delta : {};
-    const calls = this.#turn.delta(given);
+    const calls = yield* this.#turn.delta(given);
     if (reason !== null && reason !== undefined) this.#turn.finished(reason);
     const passed = this.#passedOn(given, calls);
     return passed === null ? "" : yield* this.#event({ ...others, delta: passed, finish_reason: null }, frame);
@@ -124,7 +124,6 @@ export class StreamComposer {
 
   *#event(choice: JsonObject, frame: JsonObject | null = this.#frame): Steps<string> {
     const head = this.#frame === null ? {} : headOf(this.#frame);
-    const written = yield* writtenInSteps({ ...frame, ...head, choices: [{ index: 0, ...choice }] });
-    return dataEvent(new TextDecoder().decode(written));
+    return dataEvent(yield* jsonInSteps({ ...frame, ...head, choices: [{ index: 0, ...choice }] }));
   }
 }

@@ -3,7 +3,9 @@
  * tools are passed on as they come; those of the gateway's are kept. The kept size is bounded: a larger answer still reaches
  * the client, but the loop ends with it.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { jsonInSteps } from "../wire/json/write-in-steps.ts";
 import { type FinishedTurn, REASONING_NAMES } from "./turn.ts";
 
 /** Most tool calls of one answer. */
@@ -13,6 +15,8 @@ const STREAMED_CALLS_MAX = 256;
 const NAME_MAX_CHARACTERS = 256;
 /** A call has a handful of members; each delta that brings one copies them. */
 const MEMBERS_MAX = 64;
+/** Work for a delta of a call, in units. */
+const CALL_UNITS = 64;
 
 /** Texts of a message that are written in pieces. */
 const TEXTS = ["content", ...REASONING_NAMES] as const;
@@ -62,7 +66,7 @@ export class StreamedTurn {
   }
 
   /** Takes the delta of the first choice. Returns the deltas of tool calls to pass on to the client now. */
-  delta(delta: JsonObject): readonly JsonObject[] {
+  *delta(delta: JsonObject): Steps<readonly JsonObject[]> {
     for (const name of TEXTS) {
       const text = delta[name];
       if (typeof text === "string" && text !== "" && this.#keep(text.length)) {
@@ -73,7 +77,12 @@ export class StreamedTurn {
     }
     const calls = delta["tool_calls"];
     if (!Array.isArray(calls)) return [];
-    return (calls as readonly unknown[]).flatMap((call) => (isJsonObject(call) ? this.#call(call) : []));
+    const passed: JsonObject[] = [];
+    for (const call of calls as readonly unknown[]) {
+      yield CALL_UNITS;
+      if (isJsonObject(call)) passed.push(...(yield* this.#call(call)));
+    }
+    return passed;
   }
 
   finished(reason: unknown): void {
@@ -100,7 +109,7 @@ export class StreamedTurn {
     };
   }
 
-  #call(delta: JsonObject): readonly JsonObject[] {
+  *#call(delta: JsonObject): Steps<readonly JsonObject[]> {
     const at = this.#indexOf(delta);
     const known = this.#calls.get(at);
     if (known === undefined && this.#calls.size >= STREAMED_CALLS_MAX) {
@@ -111,7 +120,7 @@ export class StreamedTurn {
     this.#calls.set(at, call);
     this.#lastIndex = Math.max(this.#lastIndex, at);
     if (call.clientIndex !== null && call.clientIndex >= 0) return [{ ...delta, index: call.clientIndex }];
-    return this.#grow(call, delta);
+    return yield* this.#grow(call, delta);
   }
 
   /** An upstream that gives no index starts a new call with each new id. */
@@ -122,12 +131,12 @@ export class StreamedTurn {
     return begins ? last + 1 : Math.max(last, 0);
   }
 
-  #grow(call: GrowingCall, delta: JsonObject): readonly JsonObject[] {
+  *#grow(call: GrowingCall, delta: JsonObject): Steps<readonly JsonObject[]> {
     const { index: _, function: called, ...rest } = delta;
     const { name, arguments: written, ...others } = isJsonObject(called) ? called : {};
-    const text = isJsonObject(written) ? JSON.stringify(written) : typeof written === "string" ? written : "";
+    const text = isJsonObject(written) ? yield* jsonInSteps(written) : typeof written === "string" ? written : "";
     const more = { ...given(rest), ...given(others) };
-    const characters = Object.keys(more).length === 0 ? 0 : JSON.stringify(more).length;
+    const characters = Object.keys(more).length === 0 ? 0 : (yield* jsonInSteps(more)).length;
     // A name may come in pieces; some upstreams repeat it with every piece of the arguments.
     const nameMore = typeof name === "string" && name !== call.name ? name : "";
     const grown = { rest: { ...call.rest, ...given(rest) }, ofFunction: { ...call.ofFunction, ...given(others) } };

@@ -6,7 +6,7 @@ import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
-import { writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { jsonInSteps } from "../wire/json/write-in-steps.ts";
 
 /** One answer of the model, complete. */
 export interface FinishedTurn {
@@ -125,7 +125,7 @@ function* withIds(
     const written = called["arguments"];
     const given = calls[nth]?.arguments ?? null;
     const readable = given !== null && typeof written === "string" && written !== "";
-    const text = readable ? written : new TextDecoder().decode(yield* writtenInSteps(given ?? {}));
+    const text = readable ? written : yield* jsonInSteps(given ?? {});
     named.push({
       ...call,
       type: "function",

@@ -12,6 +12,7 @@ import { type JsonObject, jsonObjectOf, wholeDocument } from "../../domain/wire/
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
+import { writtenMessage } from "./parsed-message.ts";
 
 export class Conversation {
   readonly #call: Call;
@@ -43,10 +44,11 @@ export class Conversation {
 
   /** The client sends settings of the session in an event with this id. Throws what refuses them. */
   async asked(id: unknown, session: JsonObject): Promise<void> {
-    const truncation = JSON.stringify(session["truncation"]);
-    if (truncation !== undefined) this.#truncation ??= truncation;
+    const { truncation: given } = session;
+    const truncation = given === undefined ? this.#truncation : await writtenMessage(this.#call, given);
+    this.#truncation ??= truncation;
     // what one hides, another one would show the model again
-    if (truncation !== undefined && truncation !== this.#truncation)
+    if (truncation !== this.#truncation)
       throw fieldError({ param: "session.truncation", message: "session.truncation can be set once; keep its value" });
     if (beginsInSilence(session)) this.#tokens.mayBeginTurns();
     this.#tokens.configured(session, await this.#settingsOf(session));

@@ -1,5 +1,5 @@
 /** Events of a stream, read as messages. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { eventData } from "./event-data.ts";
 
 const STREAM = ': comment\r\n\r\nevent: a\rdata: {"é":1}\r\rdata:two\ndata: lines\n\nid: 1\n\ndata: last\r\n\r\n';
@@ -37,6 +37,16 @@ it("that do not end are counted, until one does", async () => {
 it("that are cut off are left out, and the error after them is read", async () => {
   const text = 'data: whole\n\ndata: {"half\n: cut off\n\nevent: error\ndata: broken\n\n: cut off\n\n';
   expect(await listed(eventData(piecesOf([new TextEncoder().encode(text)])))).toEqual(["whole", "broken"]);
+});
+
+it("that are long are looked through piece by piece", async () => {
+  const pieces = Array.from({ length: 64 }, () => new Uint8Array(16 * 1024).fill(0x61));
+  const [begin, end] = ["data: ", "\n\n"].map((text) => new TextEncoder().encode(text)) as [Uint8Array, Uint8Array];
+  const looks = [vi.spyOn(String.prototype, "split"), vi.spyOn(String.prototype, "endsWith")];
+  const [data = ""] = await listed(eventData(piecesOf([begin, ...pieces, end])));
+  const looked = looks.flatMap(({ mock }) => mock.contexts.map(String)).map(({ length }) => length);
+  for (const look of looks) look.mockRestore();
+  expect({ length: data.length, looked: Math.max(...looked) }).toEqual({ length: 1024 * 1024, looked: 16 * 1024 });
 });
 
 it("of too many lines are an error", async () => {

@@ -14,38 +14,38 @@ export async function* eventData(
   hold: (bytes: number) => void = () => undefined,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder();
+  let datas: string[] = [];
+  /** The pieces of the line that has not ended. */
   let held: string[] = [];
   let [heldBytes, heldLines] = [0, 0];
   let isAfterReturn = false;
+  let isCutOff = false;
   for await (const piece of body) {
     const given = decoder.decode(piece, { stream: true });
-    const text = (isAfterReturn ? given.replace(/^\n/, "") : given).replace(/\r\n?/g, "\n");
+    const known = isAfterReturn ? given.replace(/^\n/, "") : given;
+    const text = known.includes("\r") ? known.replace(/\r\n?/g, "\n") : known;
     if (given !== "") isAfterReturn = given.endsWith("\r");
-    const mayEnd = `${held.at(-1)?.at(-1) ?? ""}${text}`.includes("\n\n");
-    if (text !== "") held.push(text);
     heldBytes += piece.byteLength;
     hold(heldBytes);
-    heldLines += text.match(/\n/g)?.length ?? 0;
+    const [first = "", ...others] = text.split("\n", LINES_MAX + 2);
+    heldLines += others.length;
     if (heldLines > LINES_MAX) throw new GatewayError("upstream_failed", { cause: "an event of too many lines" });
-    if (!mayEnd) continue;
-    const { events, rest } = splitEvents(held.join(""));
-    held = rest === "" ? [] : [rest];
-    [heldBytes, heldLines] = [rest.length, 0];
-    events.reverse();
-    // one that is taken is held no longer
-    for (let data = events.pop(); data !== undefined; data = events.pop()) yield data;
+    held.push(first);
+    let left = text.length - first.length;
+    for (const begun of others) {
+      left -= begun.length + 1;
+      const line = held.join("");
+      held = [begun];
+      if (line !== "") {
+        isCutOff = `\n${line}\n\n` === CUT_OFF;
+        if (line.startsWith("data:")) datas.push(line.slice(line[5] === " " ? 6 : 5));
+        continue;
+      }
+      [heldBytes, heldLines] = [left + begun.length, 0];
+      const ended = isCutOff ? [] : datas;
+      datas = [];
+      // one that is taken is held no longer
+      if (ended.length > 0) yield ended.join("\n");
+    }
   }
-}
-
-/** The data of the ended events, and the rest. */
-function splitEvents(text: string): { readonly events: string[]; readonly rest: string } {
-  const events = text.split("\n\n");
-  const rest = events.pop() ?? "";
-  const lines = events
-    .filter((event) => !`${event}\n\n`.endsWith(CUT_OFF))
-    .map((event) => event.split("\n").filter((line) => line.startsWith("data:")));
-  const datas = lines
-    .filter(({ length }) => length > 0)
-    .map((ofEvent) => ofEvent.map((line) => line.slice(line[5] === " " ? 6 : 5)).join("\n"));
-  return { events: datas, rest };
 }

@@ -116,10 +116,14 @@ async function guardedItem(session: Call, request: OpenSession, given: JsonObjec
     texts = await textsOfItem(session, request, item);
     // the model has the unredacted start of a match: the rest of the item may complete another one
     const completesMatch = JSON.stringify(items.slice(0, -1)) !== JSON.stringify(earlier);
-    const isSame = JSON.stringify([texts.contents, texts.beside]) === JSON.stringify([contents, beside]);
+    const isSame = areSame(texts.contents, contents) && areSame(texts.beside, beside);
     if (!completesMatch || isSame) return { item, texts };
     if (round === ROUNDS_MAX) throw new GatewayError("request_blocked");
   }
+}
+
+function areSame(texts: readonly string[], others: readonly string[]): boolean {
+  return texts.length === others.length && texts.every((text, at) => text === others[at]);
 }
 
 function earlierItem({ from, texts }: Earlier): JsonObject {

@@ -1,6 +1,7 @@
-/** A message of either side, read as JSON. */
+/** Messages of either side, as JSON. */
 import { PARSE_WHOLE_MAX_BYTES } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
+import { jsonInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -19,4 +20,8 @@ export async function parsedMessage(call: Call, message: Message): Promise<unkno
     if (error instanceof ClientGone) throw error;
     return undefined;
   }
+}
+
+export async function writtenMessage(call: Call, value: unknown): Promise<string> {
+  return await inTurns(call, jsonInSteps(value));
 }

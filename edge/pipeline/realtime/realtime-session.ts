@@ -36,7 +36,7 @@ import type { Settler } from "../settle/settle.ts";
 import { checkEvent } from "./check-event.ts";
 import { guardedEvent, guardedSpoken, showsSpoken } from "./guard-event.ts";
 import { type Message, MessageQueue } from "./message-queue.ts";
-import { parsedMessage } from "./parsed-message.ts";
+import { parsedMessage, writtenMessage } from "./parsed-message.ts";
 import type { OpenSession } from "./response-call.ts";
 import { type SessionOfResponses, SessionResponses } from "./session-responses.ts";
 import { closeWith, dismiss, sendTo } from "./sockets.ts";
@@ -180,25 +180,30 @@ export class RealtimeSession implements SessionOfResponses {
   }
 
   async #pass(event: RealtimeEvent, id: string): Promise<void> {
-    let passed = event;
-    if (event.type === "response.create") return await this.#responses.ask(event, id);
-    if (isJsonObject(event["session"])) passed = await this.#configured(event, id, event["session"]);
-    else if (isJsonObject(event["item"])) await this.#responses.conversation.added(event["item"]);
+    const { type, session, item } = event;
+    if (type === "response.create") return await this.#responses.ask(event, id);
+    // before it counts: what the upstream says meanwhile comes before it
+    const text = await writtenMessage(
+      this.call,
+      isJsonObject(session) ? { ...event, session: this.#ofModel(session) } : event,
+    );
+    if (isJsonObject(session)) {
+      await this.#responses.conversation.asked(id, session);
+      const endUser = endUserOf(wholeDocument(session));
+      if (endUser !== "") this.#request = { ...this.#request, endUser };
+    } else if (isJsonObject(item)) await this.#responses.conversation.added(item);
     else this.#responses.conversation.heard(heardCharacters(event));
-    this.send("upstream", JSON.stringify(passed));
+    this.send("upstream", text);
   }
 
-  /** The event with the upstream's own name of the model: a session keeps its model. */
-  async #configured(event: RealtimeEvent, id: string, session: JsonObject): Promise<RealtimeEvent> {
+  /** The settings with the upstream's own name of the model: a session keeps its model. */
+  #ofModel(session: JsonObject): JsonObject {
     const { model } = session;
     const { parsed, model: record } = this.#request;
-    if (model !== undefined && model !== parsed.modelName && model !== record.upstream_model)
+    if (model === undefined) return session;
+    if (model !== parsed.modelName && model !== record.upstream_model)
       throw fieldError({ param: "session.model", message: "session.model must be the model of the connection" });
-    await this.#responses.conversation.asked(id, session);
-    const endUser = endUserOf(wholeDocument(session));
-    if (endUser !== "") this.#request = { ...this.#request, endUser };
-    const settings = model === undefined ? session : { ...session, model: record.upstream_model };
-    return { ...event, session: settings };
+    return { ...session, model: record.upstream_model };
   }
 
   async #fromUpstream(message: Message): Promise<void> {
@@ -218,8 +223,14 @@ export class RealtimeSession implements SessionOfResponses {
     const shown = event.type === "error" ? withGivenId(event) : await this.#spoken(event);
     if (shown === null) return;
     // Readers take the text as one line, so it must contain no line breaks.
-    const isAsItCame = !isExamined && shown === event && typeof message === "string" && !/[\r\n]/.test(message);
-    await this.#responses.pass(shown, isAsItCame ? message : JSON.stringify(shown));
+    const isAsItCame =
+      !isExamined &&
+      shown === event &&
+      typeof message === "string" &&
+      !message.includes("\n") &&
+      !message.includes("\r");
+    const text = isAsItCame ? message : await writtenMessage(this.call, shown);
+    if (!this.#hasEnded) await this.#responses.pass(shown, text);
   }
 
   /** The upstream refuses an event. Returns whether it is one of the client. Throws what ends the session. */

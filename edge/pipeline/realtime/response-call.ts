@@ -4,6 +4,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Measure } from "../../../shared/money/cost.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import { ENDED_BY_GATEWAY } from "../../domain/admission/request-end.ts";
 import { spokenTokens, type Turn } from "../../domain/realtime/conversation-tokens.ts";
 import { type RealtimeEvent, spokenCharacters } from "../../domain/realtime/realtime-events.ts";
@@ -29,6 +30,9 @@ import { Settler } from "../settle/settle.ts";
 export type OpenSession = AdmittedRequest & { readonly upstream: UpstreamProgress };
 
 const encoder = new TextEncoder();
+/** Bytes that are scanned at once; so many are a unit of work. */
+const PART_BYTES = 16 * 1024;
+const BYTES_PER_UNIT = 8;
 /** The facts by which responses are billed. */
 const TOKENS: Measure = { kind: "tokens" };
 
@@ -127,12 +131,17 @@ export class ResponseCall {
   }
 
   /** An event of the response. */
-  saw(event: RealtimeEvent, text: string): void {
+  *saw(event: RealtimeEvent, text: string): Steps<void> {
     if (this.#ttftMs === 0 && event.type.endsWith(".delta"))
       this.#ttftMs = Math.max(1, this.call.ports.clock() - this.#sentMs);
     const spoken = spokenCharacters(event);
     this.#spokenCharacters += spoken;
-    if (spoken === 0) this.#scan.push(encoder.encode(`data: ${text}\n\n`));
+    if (spoken > 0) return;
+    const bytes = encoder.encode(`data: ${text}\n\n`);
+    for (let at = 0; at < bytes.byteLength; at += PART_BYTES) {
+      this.#scan.push(bytes.subarray(at, at + PART_BYTES));
+      yield PART_BYTES / BYTES_PER_UNIT;
+    }
   }
 
   /**

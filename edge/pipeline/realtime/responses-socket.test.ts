@@ -11,6 +11,7 @@ import {
   stream,
 } from "../../../test/harness/edge/pipeline/responses-socket.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { AT_ONCE_MAX, watchPatterns } from "../../../test/harness/edge/work-at-once.ts";
 
 let world: TestPipeline;
 
@@ -157,6 +158,17 @@ describe("the events of a response", () => {
       { stream_id: "lane", type: "error", error: { code: "upstream_stream_error" } },
       { stream_id: "lane", type: "error", error: { code: "theirs" } },
     ]);
+  });
+
+  it("are looked through in steps if they are long", async () => {
+    const long = { type: "response.output_text.delta", delta: Array.from({ length: 5_000 }, () => "x".repeat(64)) };
+    const { socket } = opened(async () => stream(long));
+    const longest = watchPatterns();
+    socket.says(create());
+    await pass(1);
+    const most = longest();
+    expect(socket.events).toContainEqual(long);
+    expect({ most, isBounded: most <= AT_ONCE_MAX }).toEqual({ most, isBounded: true });
   });
 
   it("are objects with members, also in a lane", async () => {

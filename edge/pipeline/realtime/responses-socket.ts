@@ -10,7 +10,7 @@ import { askedResponse, repeatedItems } from "../../domain/realtime/asked-respon
 import { type Closing, closingOf, passedOn } from "../../domain/realtime/close-codes.ts";
 import { MessageRate } from "../../domain/realtime/message-rate.ts";
 import { eventOf } from "../../domain/realtime/realtime-events.ts";
-import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
+import { type JsonObject, jsonObjectOf, PARSE_WHOLE_MAX_BYTES } from "../../domain/wire/json/document.ts";
 import { type TakeBytes, writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import { utf8Bytes } from "../../domain/wire/text/utf8-bytes.ts";
 import { collectAnswer } from "../call/boon/answer-stage.ts";
@@ -268,7 +268,11 @@ export class ResponsesSocket {
     data: string,
     read: JsonObject | null = null,
   ): Promise<boolean> {
-    const event = read ?? (MAY_BE_LAST.test(data) ? jsonObjectOf(await parsedMessage(this.#call, data)) : null);
+    const event =
+      read ??
+      (data.length > PARSE_WHOLE_MAX_BYTES || MAY_BE_LAST.test(data)
+        ? jsonObjectOf(await parsedMessage(this.#call, data))
+        : null);
     const { type, response, error } = event ?? {};
     const isLast = typeof type === "string" && LAST.test(type);
     if (isLast) {

@@ -22,10 +22,12 @@ import type { Reload } from "../admit/admit.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { changesAnswers } from "../call/guards.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { BlockedItems } from "./blocked-items.ts";
 import { Conversation } from "./conversation.ts";
 import { type GuardedEvents, guardedEvents, guardRefusal } from "./guard-event.ts";
 import type { Message } from "./message-queue.ts";
+import { writtenMessage } from "./parsed-message.ts";
 import { callOnSession, type OpenSession, ResponseCall } from "./response-call.ts";
 
 /** How many ids of charges are remembered. */
@@ -74,9 +76,10 @@ export class SessionResponses {
 
   /** Sends the event that asks for a response, once that has reserved its budgets. */
   async ask(event: RealtimeEvent, id: string): Promise<void> {
+    const text = await writtenMessage(this.#session.call, event);
     const response = await this.#reserve(jsonObjectOf(event["response"]), true);
     if (this.#session.hasEnded) return response.notBegun(new ClientGone());
-    this.#session.send("upstream", JSON.stringify(event));
+    this.#session.send("upstream", text);
     if (this.#session.hasEnded) response.notBegun(new GatewayError("realtime_backlog"));
     else this.#asked.set(id, response);
   }
@@ -121,7 +124,7 @@ export class SessionResponses {
   async pass(event: RealtimeEvent, text: string): Promise<void> {
     const id = event.type === "response.done" ? await this.#ended(event, text) : (responseIdOf(event) ?? "");
     const its = this.#underway.get(id);
-    its?.response.saw(event, text);
+    if (its !== undefined) await inTurns(this.#session.call, its.response.saw(event, text));
     const { guarded = null } = its ?? (mayShowAnswer(event) ? [...this.#underway.values()].at(-1) : null) ?? {};
     if (guarded !== null) await guarded.push(text);
     else if (its === undefined && mayShowAnswer(event)) await this.#late(event, text);
@@ -142,7 +145,7 @@ export class SessionResponses {
     const { input_tokens: tokens, seconds } = jsonObjectOf(event["usage"]) ?? {};
     const kind = typeof tokens === "number" ? "tokens" : typeof seconds === "number" ? "seconds" : null;
     if (part === null || kind === null || (part !== "" && !this.#isNew(part))) return;
-    await this.#charge(event, JSON.stringify(event), "completed", kind);
+    await this.#charge(event, await writtenMessage(this.#session.call, event), "completed", kind);
   }
 
   /** The session has ended before them: their upstream may have started the requested ones. */
@@ -223,7 +226,8 @@ export class SessionResponses {
     const refusal = its.refusal ?? ofAnswer;
     // the client already got the refusal of its own words
     if (its.refusal === null && ofAnswer !== null) this.#session.tell(ofAnswer);
-    if (refusal !== null) this.#session.send("client", JSON.stringify(failedResponse(event, refusal.code)));
+    if (refusal !== null)
+      this.#session.send("client", await writtenMessage(this.#session.call, failedResponse(event, refusal.code)));
     const status = jsonObjectOf(event["response"])?.["status"];
     if (this.#underway.delete(id))
       this.#left(its.response, status, its.response.done(status, refusal, its.refusal !== null));
@@ -244,9 +248,10 @@ export class SessionResponses {
     const { call, request } = this.#session;
     if (!changesAnswers(request.principal.tenant)) return this.#session.send("client", text);
     if (event.type.endsWith(".delta")) return;
+    const written = await writtenMessage(this.#session.call, event);
     const send = (passed: string): void => this.#session.send("client", passed);
     const guarded = guardedEvents({ call: { ...callOnSession(call), reservesJudgement: true }, request }, send);
-    await guarded?.push(JSON.stringify(event));
+    await guarded?.push(written);
     const refusal = await guardRefusal(guarded);
     if (refusal !== null) this.#session.refuse(refusal);
   }
@@ -261,8 +266,11 @@ export class SessionResponses {
         : withOutput(0, { limitTokens: 0, answers: 1 });
     const expected = { estimate, measure: { kind } };
     const { response, refusal } = await ResponseCall.unasked(call, request, expected, reload);
-    response.saw(event, text);
-    response.done(status);
+    try {
+      await inTurns(call, response.saw(event, text));
+    } finally {
+      response.done(status);
+    }
     if (refusal !== null) throw refusal;
   }
 }

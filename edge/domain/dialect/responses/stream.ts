@@ -5,7 +5,7 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
-import type { TakeBytes } from "../../wire/json/write-in-steps.ts";
+import { jsonInSteps, type TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { chatError, statusOfEvent } from "../error-types.ts";
 import { isBegun, reasoningOf, reportOf, textsOf } from "../to-messages/answer.ts";
@@ -45,12 +45,12 @@ export class ResponsesStream {
     const chunk = yield* parsedInSteps(data);
     if (!isJsonObject(chunk)) return this.#broken();
     const { error, choices, object } = chunk;
-    if (name === "error" || error || object === "error") return this.#failed(chunk);
+    if (name === "error" || error || object === "error") return yield* this.#line(this.#failed(chunk));
     if (!Array.isArray(choices)) return "";
     this.#report = { ...this.#report, ...reportOf(chunk) };
     if (this.#output === null && !isBegun(chunk)) return "";
     const output = this.#output ?? outputOf(chunk, this.#asked);
-    const begun = this.#output === null ? this.#begin(chunk) : "";
+    const begun = this.#output === null ? yield* this.#written(this.#begin(chunk)) : "";
     this.#output = output;
     const choice = elementsOf(choices).find((one) => (objectOf(one)["index"] ?? 0) === 0);
     const events = yield* this.#choice(output, objectOf(choice));
@@ -69,18 +69,18 @@ export class ResponsesStream {
     return "";
   }
 
-  #failed(chunk: JsonObject): string {
+  #failed(chunk: JsonObject): JsonObject {
     this.#ended = true;
     const told = chatError(statusOfEvent(chunk), chunk)["error"] as JsonObject;
     const { code } = objectOf(chunk["error"]);
     const error = typeof code === "string" ? { ...told, code } : told;
-    return this.#line({ ...error, type: "error", error });
+    return { ...error, type: "error", error };
   }
 
-  #begin({ id, model }: JsonObject): string {
+  #begin({ id, model }: JsonObject): readonly JsonObject[] {
     this.#head = { id: headText(id), model: headText(model) };
     const response = responseOf(this.#head, this.#asked, null);
-    return this.#line({ type: "response.created", response }) + this.#line({ type: "response.in_progress", response });
+    return ["created", "in_progress"].map((name) => ({ type: `response.${name}`, response }));
   }
 
   *#choice(output: OutputItems, { delta, finish_reason: reason }: JsonObject): Steps<readonly JsonObject[]> {
@@ -112,22 +112,22 @@ export class ResponsesStream {
     const events = yield* output.finish(status);
     const ended = { output: output.items, reason: this.#reason, report: this.#report };
     const response = responseOf(this.#head, this.#asked, ended);
-    return (yield* this.#written(events)) + this.#line({ type: `response.${status}`, response });
+    return yield* this.#written([...events, { type: `response.${status}`, response }]);
   }
 
   *#written(events: readonly JsonObject[]): Steps<string> {
     let text = "";
     for (const event of events) {
       yield ITEM_UNITS;
-      text += this.#line(event);
+      text += yield* this.#line(event);
     }
     return text;
   }
 
-  #line(event: JsonObject): string {
+  *#line(event: JsonObject): Steps<string> {
     const numbered = { ...event, sequence_number: this.#sequence };
     this.#sequence += 1;
-    const line = `event: ${String(event["type"])}\ndata: ${JSON.stringify(numbered)}\n\n`;
+    const line = `event: ${String(event["type"])}\ndata: ${yield* jsonInSteps(numbered)}\n\n`;
     // before the next one is written: at the end each text is written several times
     this.#take(line.length);
     return line;

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
-import { type TakeBytes, writtenInSteps } from "../../wire/json/write-in-steps.ts";
+import { jsonInSteps, type TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { countOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 
@@ -30,7 +30,7 @@ export function* chatAnswer(message: JsonObject, createdSecs: number, take?: Tak
       reasoning.push(textOf(block["thinking"]));
       thinking.push(block);
     } else if (type === "tool_use") {
-      const written = new TextDecoder().decode(yield* writtenInSteps(input ?? {}, take));
+      const written = yield* jsonInSteps(input ?? {}, take);
       calls.push({ id, type: "function", function: { name, arguments: written } });
     }
   }

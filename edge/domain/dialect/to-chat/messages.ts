@@ -5,7 +5,7 @@
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
-import { type TakeBytes, writtenInSteps } from "../../wire/json/write-in-steps.ts";
+import { jsonInSteps, type TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { listAt, partsAt, restOf, untranslatable } from "../lost-fields.ts";
 import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
@@ -64,7 +64,7 @@ function* turnOf(content: unknown, at: string, take?: TakeBytes): Steps<Turn> {
 }
 
 function* callOf({ id, name, input }: JsonObject, take?: TakeBytes): Steps<JsonObject> {
-  const written = new TextDecoder().decode(yield* writtenInSteps(input ?? {}, take));
+  const written = yield* jsonInSteps(input ?? {}, take);
   return { id, type: "function", function: { name, arguments: written } };
 }
 

@@ -7,6 +7,7 @@ import type { Steps } from "../../../../shared/steps.ts";
 import { dataEvent } from "../../../../shared/wire/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { jsonInSteps } from "../../wire/json/write-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { chatError, statusOfEvent } from "../error-types.ts";
 import { CHARACTER_BYTES, countOf, given, objectOf, textOf } from "../values.ts";
@@ -69,19 +70,19 @@ export class ChatStream {
     }
     switch (event["type"]) {
       case "message_start":
-        return this.#begin(objectOf(event["message"]));
+        return yield* this.#begin(objectOf(event["message"]));
       case "content_block_start":
-        return this.#open(objectOf(event["content_block"]), data.length);
+        return yield* this.#open(objectOf(event["content_block"]), data.length);
       case "content_block_delta":
-        return this.#delta(objectOf(event["delta"]));
+        return yield* this.#delta(objectOf(event["delta"]));
       case "content_block_stop":
-        return this.#close();
+        return yield* this.#close();
       case "message_delta":
         this.#usage = { ...this.#usage, ...countsOf(objectOf(event["usage"])) };
         this.#stop = { ...this.#stop, ...stopOf(objectOf(event["delta"])) };
         return "";
       case "message_stop":
-        return this.#finish();
+        return yield* this.#finish();
       default:
         return "";
     }
@@ -97,13 +98,13 @@ export class ChatStream {
     return dataEvent(JSON.stringify(errorBody("upstream_stream_error")));
   }
 
-  #begin(message: JsonObject): string {
+  #begin(message: JsonObject): Steps<string> {
     this.#head = chunkHead(message, { object: "chat.completion.chunk", createdSecs: this.#options.createdSecs });
     this.#usage = countsOf(objectOf(message["usage"]));
     return this.#chunk({ role: "assistant", content: "" });
   }
 
-  #open({ type, id, name, text, thinking, data, ...more }: JsonObject, startCharacters: number): string {
+  #open({ type, id, name, text, thinking, data, ...more }: JsonObject, startCharacters: number): Steps<string> {
     const { input, signature } = more;
     const block = { type, input, startCharacters, call: this.#calls, hasInput: false };
     this.#block = { ...block, thinking: "", signature: textOf(signature) };
@@ -116,54 +117,58 @@ export class ChatStream {
   }
 
   /** A delta of any type: each type has its own member. */
-  #delta({ text, thinking, signature, partial_json: input }: JsonObject): string {
+  *#delta({ text, thinking, signature, partial_json: input }: JsonObject): Steps<string> {
     const block = this.#block;
     if (block === null) return "";
     if (block.signature.length < THINKING_MAX_CHARACTERS) block.signature += textOf(signature);
-    if (textOf(text) !== "") return this.#chunk({ content: text });
+    if (textOf(text) !== "") return yield* this.#chunk({ content: text });
     if (textOf(thinking) !== "") {
       if (block.thinking.length < THINKING_MAX_CHARACTERS) block.thinking += textOf(thinking);
-      return this.#chunk({ reasoning_content: thinking });
+      return yield* this.#chunk({ reasoning_content: thinking });
     }
     // a tool of the upstream's own is called by no client
     if (textOf(input) === "" || block.type !== "tool_use") return "";
     block.hasInput = true;
-    return this.#call({ function: { arguments: input } });
+    return yield* this.#call({ function: { arguments: input } });
   }
 
-  #close(): string {
+  *#close(): Steps<string> {
     const block = this.#block;
     this.#block = null;
     if (block === null) return "";
     const { type, input, call, hasInput, thinking, signature } = block;
     // clients parse the arguments, so none must be an object too
     if (type === "tool_use" && !hasInput)
-      return this.#call({ function: { arguments: JSON.stringify(input ?? {}) } }, call);
+      return yield* this.#call({ function: { arguments: yield* jsonInSteps(input ?? {}) } }, call);
     const kept = Math.max(thinking.length, signature.length);
     if (type !== "thinking" || signature === "" || kept >= THINKING_MAX_CHARACTERS) return "";
-    return this.#chunk({ thinking_blocks: [{ type: "thinking", thinking, signature }] });
+    return yield* this.#chunk({ thinking_blocks: [{ type: "thinking", thinking, signature }] });
   }
 
-  #finish(): string {
+  *#finish(): Steps<string> {
     if (this.#head["object"] === undefined) return this.#broken();
     this.#ended = true;
     const refusal = textOf(this.#stop["explanation"]);
     const usage = this.#options.usageAsked ? chatUsage(this.#usage) : null;
     return (
-      this.#chunk(refusal === "" ? {} : { refusal }, finishReason(this.#stop["stop_reason"])) +
+      (yield* this.#chunk(refusal === "" ? {} : { refusal }, finishReason(this.#stop["stop_reason"]))) +
       (usage === null ? "" : dataEvent(JSON.stringify({ ...this.#head, choices: [], usage }))) +
       DONE
     );
   }
 
-  #call(call: JsonObject, index = this.#calls - 1): string {
+  #call(call: JsonObject, index = this.#calls - 1): Steps<string> {
     return this.#chunk({ tool_calls: [{ index, ...call }] });
   }
 
-  #chunk(delta: JsonObject, reason: string | null = null): string {
+  *#chunk(delta: JsonObject, reason: string | null = null): Steps<string> {
     const tier = reason === null ? {} : given({ service_tier: tierOf(this.#usage) });
     return dataEvent(
-      JSON.stringify({ ...this.#head, choices: [{ index: 0, delta, finish_reason: reason, logprobs: null }], ...tier }),
+      yield* jsonInSteps({
+        ...this.#head,
+        choices: [{ index: 0, delta, finish_reason: reason, logprobs: null }],
+        ...tier,
+      }),
     );
   }
 }

@@ -1,6 +1,6 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
-import { type TakeBytes, writtenInSteps } from "../../wire/json/write-in-steps.ts";
+import { jsonInSteps, type TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { objectOf, textOf } from "../values.ts";
 import { callIdOf } from "./answer.ts";
 
@@ -15,7 +15,7 @@ interface CallPiece {
 
 /** The arguments of a call as JSON: some servers send the object. */
 export function* argumentsOf(input: unknown, take?: TakeBytes): Steps<string> {
-  return isJsonObject(input) ? new TextDecoder().decode(yield* writtenInSteps(input, take)) : textOf(input);
+  return isJsonObject(input) ? yield* jsonInSteps(input, take) : textOf(input);
 }
 
 /** A longer id of a call is replaced: all of an answer are kept. */

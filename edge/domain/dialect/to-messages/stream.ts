@@ -3,10 +3,10 @@
  * `[DONE]`, so that a stream which breaks never looks complete.
  */
 import { brokenStreamBody } from "../../../../shared/errors.ts";
-import type { Steps } from "../../../../shared/steps.ts";
+import { atOnce, type Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
-import type { TakeBytes } from "../../wire/json/write-in-steps.ts";
+import { jsonInSteps, type TakeBytes } from "../../wire/json/write-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { cutText } from "../../wire/text/printable.ts";
 import { messagesError, statusOfEvent } from "../error-types.ts";
@@ -42,13 +42,13 @@ export class MessagesStream {
 
   *event(name: string | null, data: string): Steps<string> {
     if (this.#ended) return "";
-    if (data === "[DONE]") return this.#end();
+    if (data === "[DONE]") return yield* this.#end();
     const chunk = yield* parsedInSteps(data);
     if (!isJsonObject(chunk)) return this.#broken();
     const { error, choices, object } = chunk;
     if (name === "error" || error || object === "error") {
       this.#ended = true;
-      return written([messagesError(statusOfEvent(chunk), chunk)]);
+      return yield* written([messagesError(statusOfEvent(chunk), chunk)]);
     }
     if (!Array.isArray(choices)) return "";
     this.#report = { ...this.#report, ...reportOf(chunk) };
@@ -57,12 +57,7 @@ export class MessagesStream {
     const choice = elementsOf(choices).find((one) => (objectOf(one)["index"] ?? 0) === 0);
     const events = yield* this.#choice(objectOf(choice), chunk);
     if (this.#blocks.fault !== null) return this.#broken(this.#blocks.fault);
-    let text = written(started);
-    for (const event of events) {
-      yield ITEM_UNITS;
-      text += written([event]);
-    }
-    return text;
+    return yield* written([...started, ...events]);
   }
 
   end(): string {
@@ -73,7 +68,7 @@ export class MessagesStream {
     this.isBroken = true;
     this.fault = fault;
     this.#ended = true;
-    return written([messagesError(500, brokenStreamBody(fault))]);
+    return atOnce(written([messagesError(500, brokenStreamBody(fault))]));
   }
 
   #start(chunk: JsonObject): readonly JsonObject[] {
@@ -104,14 +99,14 @@ export class MessagesStream {
     return events;
   }
 
-  #end(): string {
+  *#end(): Steps<string> {
     if (this.#head === null) return this.#broken();
     const blocks = this.#blocks.finish(isCut(this.#finish));
     if (this.#blocks.fault !== null) return this.#broken(this.#blocks.fault);
     this.#ended = true;
     const called = this.#blocks.calledAny;
     const delta = endOf(this.#finish, { called, refusal: this.#refusal });
-    return written([
+    return yield* written([
       ...blocks,
       { type: "message_delta", delta, usage: messagesUsage(this.#report) },
       { type: "message_stop" },
@@ -123,6 +118,11 @@ function shortText(value: unknown): string | undefined {
   return typeof value === "string" ? cutText(value, REPEATED_MAX_CHARACTERS) : undefined;
 }
 
-function written(events: readonly JsonObject[]): string {
-  return events.map((event) => `event: ${String(event["type"])}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+function* written(events: readonly JsonObject[]): Steps<string> {
+  let text = "";
+  for (const event of events) {
+    yield ITEM_UNITS;
+    text += `event: ${String(event["type"])}\ndata: ${yield* jsonInSteps(event)}\n\n`;
+  }
+  return text;
 }

@@ -13,6 +13,7 @@ const VALUE_UNITS = 8;
 const STEP_UNITS = 1024;
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /** Counts bytes that have just been written. Throws when they are more than may be. */
 export type TakeBytes = (bytes: number) => void;
@@ -85,6 +86,11 @@ export function* writtenInSteps(root: unknown, take: TakeBytes = () => undefined
       break;
     }
   }
+}
+
+/** The same as a text. */
+export function* jsonInSteps(root: unknown, take?: TakeBytes): Steps<string> {
+  return decoder.decode(yield* writtenInSteps(root, take));
 }
 
 function levelOf(value: object): Level {
