@@ -58,7 +58,7 @@ export function areOfType(fields: readonly string[], value: unknown): boolean {
   return fields.every((line) => !EVENT_FIELD.test(line) || line.startsWith(":") || isOwn(line));
 }
 
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /** Reads the bytes of one event, with or without its blank line. Clients drop a byte order mark only before the first one. */
 export function* readEvent(bytes: Uint8Array, isFirst = true): Steps<AnswerEvent> {

@@ -11,7 +11,7 @@ import { RedactionTally } from "./text-redaction.ts";
 
 const WORD = "zanzibarx";
 const scan = compileScan({ scanners: ["ban_keywords"], banKeywords: [WORD] });
-const [encoder, decoder] = [new TextEncoder(), new TextDecoder("utf-8", { ignoreBOM: true })];
+const [encoder, decoder] = [new TextEncoder(), new TextDecoder("utf-8", { fatal: false, ignoreBOM: true })];
 
 /** How `block` reads an event stream. */
 function blocked(events: readonly string[]): "refused" | "unread" | "passed" {
