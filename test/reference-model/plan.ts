@@ -142,13 +142,14 @@ function randomSession(dice: Dice, id: string, route: CallRoute, isInHeader: boo
 }
 
 function randomLimits(dice: Dice, route: CallRoute): Readonly<Record<string, unknown>> {
-  if (route === "responses") return dice.pick([{}, { max_output_tokens: dice.between(0, 2000) }]);
+  if (route === "responses") return dice.pick([{}, { max_output_tokens: dice.between(0, 2000) }, { max_tokens: 1 }]);
   if (route !== "chat" && route !== "completions" && route !== "messages") return {};
   return dice.pick([
     {},
     { max_tokens: dice.between(0, 2000) },
     { max_tokens: 7, max_completion_tokens: null },
     { max_tokens: 3, max_completion_tokens: 90 },
+    { n_predict: dice.pick([1, 2000]) },
   ]);
 }
 

@@ -48,11 +48,21 @@ function inputEstimate(route: CallRoute, fields: Readonly<Record<string, unknown
   return 0;
 }
 
-/** The client's limit; undefined: it has stated none. */
-function statedLimit(fields: Readonly<Record<string, unknown>>): number | undefined {
-  const limits = ["max_tokens", "max_completion_tokens", "max_output_tokens"].map((name) => fields[name]);
-  const stated = limits.filter((limit) => typeof limit === "number");
-  return stated.length === 0 ? undefined : Math.max(...stated);
+/** The limits that the API of a route has; only these lower an estimate. */
+const OWN_LIMITS: Partial<Record<CallRoute, readonly string[]>> = {
+  chat: ["max_completion_tokens", "max_tokens"],
+  completions: ["max_tokens"],
+  messages: ["max_tokens"],
+  responses: ["max_output_tokens"],
+};
+
+/** The output that the client's limits let expect, where `unlimited` is that without one. */
+function limitedOutput({ route, fields }: Pick<Call, "route" | "fields">, unlimited: number): number {
+  const limitsOf = (names: readonly string[]): readonly number[] =>
+    names.map((name) => fields?.[name]).filter((limit) => typeof limit === "number");
+  const stated = limitsOf(["max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"]);
+  const isLimited = limitsOf(OWN_LIMITS[route] ?? []).length > 0 && stated.every((limit) => limit > 0);
+  return Math.max(...stated, isLimited ? 0 : unlimited);
 }
 
 interface Estimate {
@@ -64,9 +74,8 @@ interface Estimate {
 /** The tokens of a request before it runs. */
 export function estimateOf({ route, fields }: Pick<Call, "route" | "fields">): Estimate {
   const input = inputEstimate(route, fields ?? {});
-  const limit = statedLimit(fields ?? {});
-  const stated = limit === undefined ? Math.min(Math.max(input, 512), 8192) : Math.min(limit, 8192);
-  const output = INPUT_ONLY.has(route) ? 0 : stated;
+  const stated = limitedOutput({ route, fields }, Math.max(input, 512));
+  const output = INPUT_ONLY.has(route) ? 0 : Math.min(stated, 8192);
   return { input, output, total: Math.max(input + output, 1) };
 }
 

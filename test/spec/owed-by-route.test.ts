@@ -66,20 +66,28 @@ mainRows(1)([
 });
 
 const much = "x".repeat(8_000);
+const ONE = { max_new_tokens: 1 };
 mainRows(2)([
-  ["a text", { text: much }, "application/json", JSON.stringify({ text: much }), 2000, 2000],
+  ["a text", { text: much, sampling_params: ONE }, "application/json", JSON.stringify({ text: much }), 2000, 2000],
   [
     "a report of its server",
-    { text: much },
+    { text: much, sampling_params: ONE },
     "application/json",
     JSON.stringify({ text: much, meta_info: { prompt_tokens: 3000, completion_tokens: 2500 } }),
     3000,
     2500,
   ],
-  ["plain text", { inputs: much }, "text/plain", much, 2000, 2000],
-  ["lines", { inputs: "x" }, "application/x-ndjson", '{"a":"b"}\n'.repeat(30), 1, 30],
-  ["events", { input_ids: [1, 2, 3] }, "text/event-stream", 'data: {"output_ids":[7]}\n\n'.repeat(30), 3, 30],
-  ["no text", { inputs: "x" }, "audio/wav", much, 1, 1],
+  ["plain text", { inputs: much, parameters: ONE }, "text/plain", much, 2000, 2000],
+  ["lines", { inputs: "x", parameters: ONE }, "application/x-ndjson", '{"a":"b"}\n'.repeat(30), 1, 30],
+  [
+    "events",
+    { input_ids: [1, 2, 3], sampling_params: ONE },
+    "text/event-stream",
+    'data: {"output_ids":[7]}\n\n'.repeat(30),
+    3,
+    30,
+  ],
+  ["no text", { inputs: "x", parameters: ONE }, "audio/wav", much, 1, 1],
 ])("an answer of no known form owes %s", async (_, given, type, body, inputTokens, outputTokens) => {
   const minted = await fixture.gateway.mint(upstream().url);
   upstream().answer = () => ({ headers: { "content-type": type }, body });

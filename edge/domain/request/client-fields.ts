@@ -76,10 +76,9 @@ export function isJudgedName(name: string): boolean {
 
 /** The fields of a route's body that decide its admission, billing and ownership, in the order in which faults are reported. */
 export function decidingFields({ estimate, billedBy }: RouteClass): readonly string[] {
-  const limited = estimate === "messages" || estimate === "prompt" || estimate === "responses" || estimate === "any";
   return [
     "model",
-    ...(limited ? TOKEN_LIMITS : []),
+    ...(billedBy === "tokens" ? TOKEN_LIMITS : []),
     "n",
     "stream",
     ...(billedBy === "characters" ? ["input"] : []),

@@ -1,8 +1,8 @@
 /**
  * The class of a path (docs/rules/routes.md#path-classes, docs/rules/token-estimates.md#formulas,
  * docs/rules/settlement-and-rows.md#cost): the request type of its usage row, the rule that estimates it, the unit that it is
- * billed by, and whether its body is a form. The class follows from the end of the path, whichever upstream serves it; only the
- * documented paths require a model.
+ * billed by, the limits of output that its API has, and whether its body is a form. The class follows from the end of the path,
+ * whichever upstream serves it; only the documented paths require a model.
  */
 import type { RequestType } from "../../../shared/usage/usage-row.ts";
 
@@ -12,9 +12,19 @@ export type EstimateRule = "messages" | "prompt" | "input" | "texts" | "response
 /** The billed unit of a route; see shared/money/cost.ts. */
 export type BilledBy = "tokens" | "input-tokens" | "images" | "characters" | "seconds" | "nothing";
 
+/** Where a body has the limit of one API. */
+interface OwnLimit {
+  /** Paths of the limit, separated by blanks: its API reads one of them. */
+  readonly names: string;
+  /** Members of which every request of the API has one; without them every request of the route is one of the API. */
+  readonly of?: readonly string[];
+}
+
 export interface RouteClass {
   readonly requestType: RequestType;
   readonly estimate: EstimateRule;
+  /** Only these limits lower the estimate (docs/rules/token-estimates.md#client-limits). */
+  readonly limits: readonly OwnLimit[];
   readonly billedBy: BilledBy;
   /** The route takes multipart/form-data. */
   readonly form: boolean;
@@ -40,10 +50,19 @@ export const MODEL_ROUTES = [
 const OTHER: RouteClass = {
   requestType: "other",
   estimate: "any",
+  limits: [],
   billedBy: "tokens",
   form: false,
   usageOption: false,
 };
+
+const MAX_TOKENS: OwnLimit = { names: "max_tokens" };
+/** Several servers have this path. Of SGLang; of TGI; of vLLM and LMDeploy. */
+const GENERATE_LIMITS: readonly OwnLimit[] = [
+  { names: "sampling_params.max_new_tokens", of: ["text", "input_ids", "input_embeds"] },
+  { names: "parameters.max_new_tokens", of: ["inputs"] },
+  { names: "max_tokens", of: ["prompt", "input_ids"] },
+];
 
 /** A route that reads texts and creates none. */
 const JUDGING: RouteClass = { ...OTHER, estimate: "texts", billedBy: "input-tokens" };
@@ -65,12 +84,18 @@ function classOf(rawPath: string): RouteClass {
   switch (last) {
     case "completions":
       return parent === "chat"
-        ? { ...OTHER, requestType: "chat", estimate: "messages", usageOption: true }
-        : { ...OTHER, requestType: "completion", estimate: "prompt", usageOption: true };
+        ? {
+            ...OTHER,
+            requestType: "chat",
+            estimate: "messages",
+            limits: [{ names: "max_completion_tokens max_tokens" }],
+            usageOption: true,
+          }
+        : { ...OTHER, requestType: "completion", estimate: "prompt", limits: [MAX_TOKENS], usageOption: true };
     case "responses":
-      return { ...OTHER, requestType: "responses", estimate: "responses" };
+      return { ...OTHER, requestType: "responses", estimate: "responses", limits: [{ names: "max_output_tokens" }] };
     case "messages":
-      return { ...OTHER, requestType: "messages" };
+      return { ...OTHER, requestType: "messages", limits: [MAX_TOKENS] };
     case "embeddings":
       return { ...OTHER, requestType: "embedding", estimate: "input", billedBy: "input-tokens" };
     case "rerank":
@@ -89,6 +114,12 @@ function classOf(rawPath: string): RouteClass {
     case "detokenize":
     case "apply-template":
       return { ...OTHER, estimate: "nothing", billedBy: "nothing" };
+    case "completion":
+    case "infill":
+      return { ...OTHER, limits: [{ names: "n_predict" }] };
+    case "generate":
+      // below other segments it is another server's, such as Ollama's
+      return /^(?:v\d)?$/.test(parent ?? "") ? { ...OTHER, limits: GENERATE_LIMITS } : OTHER;
     default:
   }
   if (parent === "audio") return audioClass(last ?? "");

@@ -1,55 +1,36 @@
 /**
  * How much output a body asks for (docs/rules/token-estimates.md#client-limits): the limit of one answer, and how many answers
  * there are. Both are read under the names of all servers, in any spelling, in the body and in what servers merge into it, and of
- * several numbers the largest counts: an upstream could use any of them.
+ * several numbers the largest counts: an upstream could use any of them. A body that has none of the route's own limits is open,
+ * whatever other names it has: its upstream may ignore them.
  */
 import { saturated } from "../../../shared/money/amount.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 import { TOKEN_LIMITS } from "./client-fields.ts";
+import type { RouteClass } from "./route-class.ts";
 import { isHolder, squashed } from "./steering-fields.ts";
 
 export interface StatedOutput {
   /** Tokens of one answer; null: the client states no limit. */
   readonly limitTokens: number | null;
-  /** One of its limits is a number below 1, which many servers take for no limit. */
-  readonly isOpen?: boolean;
+  /**
+   * A limit below the expected output does not count: none is the route's own, or one is a number below 1, which many servers take
+   * for no limit.
+   */
+  readonly isOpen?: boolean | undefined;
   /** At least 1. */
   readonly answers: number;
 }
 
 /** As model servers call it: llama.cpp, SGLang and TGI, Ollama, older vLLM and Anthropic, Transformers, Llama's own, test harnesses. */
-const LIMITS = namesOf([
-  ...TOKEN_LIMITS,
-  "n_predict",
-  "max_new_tokens",
-  "num_predict",
-  "max_tokens_to_sample",
-  "max_length",
-  "max_gen_len",
-  "max_gen_toks",
-]);
+const LIMITS = namesOf(
+  `${TOKEN_LIMITS.join(" ")} n_predict max_new_tokens num_predict max_tokens_to_sample max_length max_gen_len max_gen_toks`,
+);
 /** How many answers a prompt gets, or are made to choose one of them. */
-const COUNTS = namesOf([
-  "n",
-  "best_of",
-  "n_cmpl",
-  "num_return_sequences",
-  "candidate_count",
-  "num_completions",
-  "num_generations",
-]);
+const COUNTS = namesOf("n best_of n_cmpl num_return_sequences candidate_count num_completions num_generations");
 /** A list of these is a batch: one of texts, or of lists of token ids. */
-const PROMPTS = namesOf([
-  "prompt",
-  "prompts",
-  "text",
-  "inputs",
-  "input_ids",
-  "input_embeds",
-  "prompt_embeds",
-  "messages",
-]);
+const PROMPTS = namesOf("prompt prompts text inputs input_ids input_embeds prompt_embeds messages");
 
 /** No longer name, and no longer number in a text, means anything. */
 const NAME_MAX = 64;
@@ -63,26 +44,27 @@ export function isStated(name: string): boolean {
   return LIMITS.has(known) || COUNTS.has(known) || PROMPTS.has(known) || isHolder(known);
 }
 
-export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
+/** `own`: the limits of the route's API. */
+export function* statedOutput(root: JsonObject, own: RouteClass["limits"] = []): Steps<StatedOutput> {
   const levels: (JsonObject | readonly unknown[])[] = [root];
   let [limitTokens, most, prompts, units]: [number | null, number, number, number] = [null, 1, 0, 0];
-  let isOpen = false;
+  let isOpen = !hasOwnLimit(root, own);
   for (let level = levels.pop(); level !== undefined; level = levels.pop()) {
     // names of a list's elements would be made all at once
     const holder = level as Readonly<Record<string | number, unknown>>;
-    for (const own of Array.isArray(level) ? level.keys() : Object.keys(level)) {
-      const value = holder[own];
+    for (const key of Array.isArray(level) ? level.keys() : Object.keys(level)) {
+      const value = holder[key];
       units += ENTRY_UNITS;
       if (units >= STEP_UNITS) {
         yield units;
         units = 0;
       }
       // a batch has one object of settings for each of its texts
-      if (typeof own === "number") {
+      if (typeof key === "number") {
         if (isJsonObject(value)) levels.push(value);
         continue;
       }
-      const name = squashed(own.slice(0, NAME_MAX));
+      const name = squashed(key.slice(0, NAME_MAX));
       if (isHolder(name) && typeof value === "object" && value !== null) levels.push(value as JsonObject);
       else if (LIMITS.has(name)) {
         const limit = numberOf(value);
@@ -94,6 +76,16 @@ export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
   }
   yield units;
   return { limitTokens, isOpen, answers: saturated(most * Math.max(prompts, 1)) };
+}
+
+/** Whether every API that may read the body finds its limit: a number, under its very name, at its very place. */
+function hasOwnLimit(root: JsonObject, own: RouteClass["limits"]): boolean {
+  const reading = own.filter(({ of }) => of?.some((name) => name in root) ?? true);
+  const isLimit = (path: string): boolean => {
+    const value = path.split(".").reduce<unknown>((of, name) => (of as JsonObject | null | undefined)?.[name], root);
+    return typeof value === "number" && value >= 1;
+  };
+  return reading.length > 0 && reading.every(({ names }) => names.split(" ").some(isLimit));
 }
 
 /** The prompts of a batch; 0: it is not a batch. */
@@ -120,6 +112,6 @@ function numberOf(value: unknown): number {
   return Number.isNaN(number) ? Number.POSITIVE_INFINITY : number;
 }
 
-function namesOf(names: readonly string[]): ReadonlySet<string> {
-  return new Set(names.map(squashed));
+function namesOf(words: string): ReadonlySet<string> {
+  return new Set(words.split(" ").map(squashed));
 }

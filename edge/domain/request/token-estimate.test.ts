@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { readJson } from "../../../test/harness/edge/read-json.ts";
 import { TOKEN_LIMITS } from "./client-fields.ts";
-import type { BilledBy, EstimateRule } from "./route-class.ts";
+import { type BilledBy, type EstimateRule, routeClassOf } from "./route-class.ts";
 import {
   estimateTokens as estimateTokensInSteps,
   measureOf,
@@ -18,7 +18,15 @@ function documentOf(body: object) {
   return document;
 }
 
-const estimate = (body: object, rule: EstimateRule = "messages") => estimateTokens(rule, documentOf(body));
+/** A route of each rule whose API has limits. */
+const PATHS: Partial<Record<EstimateRule, string>> = {
+  messages: "/v1/chat/completions",
+  prompt: "/v1/completions",
+  responses: "/v1/responses",
+  any: "/v1/messages",
+};
+const estimate = (body: object, rule: EstimateRule = "messages") =>
+  estimateTokens(rule, documentOf(body), routeClassOf(PATHS[rule] ?? "").limits);
 
 const user = (content: unknown) => ({ role: "user", content });
 
@@ -38,6 +46,7 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
       outputTokens: 512,
       totalTokens: 532,
       statedOutputTokens: null,
+      isOpen: true,
       answers: 1,
     });
     expect(estimate({ messages: [user("a".repeat(8000))] }).outputTokens).toBe(2004);

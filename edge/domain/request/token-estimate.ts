@@ -8,7 +8,7 @@ import { saturated } from "../../../shared/money/amount.ts";
 import type { Measure } from "../../../shared/money/cost.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonDocument, type JsonObject } from "../wire/json/document.ts";
-import type { BilledBy, EstimateRule } from "./route-class.ts";
+import type { BilledBy, EstimateRule, RouteClass } from "./route-class.ts";
 import { type StatedOutput, statedOutput } from "./stated-output.ts";
 
 /** All in tokens, safe integers of at least 0. */
@@ -19,6 +19,8 @@ export interface TokenEstimate {
   readonly totalTokens: number;
   /** The largest output of one answer that a client states, not reduced. */
   readonly statedOutputTokens: number | null;
+  /** It is not the route's own limit; it only raises what is reserved. */
+  readonly isOpen?: boolean | undefined;
   /** How many answers the client asks for. */
   readonly answers: number;
 }
@@ -52,22 +54,23 @@ const LABELS = setOf(
 );
 const LABEL_MAX = 64;
 
-/** The estimate of a body by the rule of its route. */
-export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Steps<TokenEstimate> {
-  const { root } = document;
+/** The estimate of a body by the rule of its route; only `limits` lower its output. */
+export function* estimateTokens(
+  rule: EstimateRule,
+  document: JsonDocument,
+  limits?: RouteClass["limits"],
+): Steps<TokenEstimate> {
   switch (rule) {
     case "messages":
     case "prompt":
     case "responses":
     case "any":
-      return withOutput(yield* textsTokens(document, rule), yield* statedOutput(root));
+      return withOutput(yield* textsTokens(document, rule), yield* statedOutput(document.root, limits));
     case "input":
     case "texts":
       return inputOnly(yield* textsTokens(document, rule));
-    case "speech": {
-      const { input } = root;
-      return inputOnly(typeof input === "string" ? textTokens(document.codePoints(input)) : 0);
-    }
+    case "speech":
+      return inputOnly(textTokens(inputPoints(document)));
     case "nothing":
       return inputOnly(0);
     default:
@@ -87,14 +90,18 @@ export function measureOf(billedBy: BilledBy, document: JsonDocument, images = 1
     case "nothing":
       return { kind: "free" };
     case "images":
-      return { kind: "images", count: images };
-    case "characters": {
-      const input = document.root["input"];
-      return { kind: "characters", count: typeof input === "string" ? document.codePoints(input) : 0 };
-    }
+      return { kind: billedBy, count: images };
+    case "characters":
+      return { kind: billedBy, count: inputPoints(document) };
     default:
       return billedBy satisfies never;
   }
+}
+
+/** The code points of `input`; 0 if it is no text. */
+function inputPoints(document: JsonDocument): number {
+  const { input } = document.root;
+  return typeof input === "string" ? document.codePoints(input) : 0;
 }
 
 /** 0 for no text, else a quarter of the code points, at least 1. */
@@ -179,10 +186,12 @@ function isUnreadPart(part: JsonObject, name: string, text: string): boolean {
  * gateway states for it otherwise.
  */
 export function reservedOutputTokens(
-  { outputTokens, statedOutputTokens, answers }: TokenEstimate,
+  { outputTokens, statedOutputTokens, isOpen, answers }: TokenEstimate,
   impliedTokens: number | null,
 ): number {
-  return Math.min((statedOutputTokens ?? impliedTokens ?? outputTokens) * answers, RESERVED_MAX);
+  const ownTokens = isOpen ? null : statedOutputTokens;
+  const eachTokens = Math.max(statedOutputTokens ?? 0, ownTokens ?? impliedTokens ?? outputTokens);
+  return Math.min(eachTokens * answers, RESERVED_MAX);
 }
 
 function inputOnly(inputTokens: number): TokenEstimate {
@@ -193,13 +202,13 @@ function inputOnly(inputTokens: number): TokenEstimate {
 export function withOutput(inputTokens: number, stated: StatedOutput): TokenEstimate {
   const expected = Math.max(inputTokens, OUTPUT_MIN);
   const { limitTokens, isOpen = false } = stated;
-  // an upstream may go by the limit that is none
+  // an upstream may ignore it, or go by the limit that is none
   const limit = isOpen && limitTokens !== null && limitTokens < expected ? null : limitTokens;
   return estimateOf(inputTokens, Math.min(limit ?? expected, OUTPUT_MAX), { ...stated, limitTokens: limit });
 }
 
 function estimateOf(inputTokens: number, outputTokens: number, stated: StatedOutput): TokenEstimate {
-  const { limitTokens, answers } = stated;
+  const { limitTokens: statedOutputTokens, isOpen, answers } = stated;
   const totalTokens = Math.max(saturated(inputTokens + outputTokens), 1);
-  return { inputTokens: saturated(inputTokens), outputTokens, totalTokens, statedOutputTokens: limitTokens, answers };
+  return { inputTokens: saturated(inputTokens), outputTokens, totalTokens, statedOutputTokens, isOpen, answers };
 }

@@ -48,7 +48,7 @@ export function isAutoRequest(call: Call, { parsed }: Parsed): boolean {
  */
 export async function resolveAuto<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   const { document } = request.parsed;
-  const estimate = await inTurns(call, estimateTokens(call.route.estimate, document));
+  const estimate = await inTurns(call, estimateTokens(call.route.estimate, document, call.route.limits));
   const traits = await inTurns(call, requestTraits(document, estimate));
   try {
     const known = await readAutoSettings(call);

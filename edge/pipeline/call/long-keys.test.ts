@@ -215,5 +215,5 @@ it("the elements of a list of settings get no names, which would be made all at 
     (_, first) => (named += Array.isArray(first) ? 1 : 0),
     () => (stated = atOnce(statedOutput({ parameters }))),
   );
-  expect({ named, stated }).toEqual({ named: 0, stated: { limitTokens: 7, isOpen: false, answers: 1 } });
+  expect({ named, stated }).toEqual({ named: 0, stated: { limitTokens: 7, isOpen: true, answers: 1 } });
 });

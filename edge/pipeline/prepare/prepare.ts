@@ -11,7 +11,7 @@ import { fieldError } from "../resolve-model/field-error.ts";
 
 /** The input, with the estimate from the client's own body. */
 export async function prepare(call: Call, request: Resolved): Promise<Prepared> {
-  const estimate = await inTurns(call, estimateTokens(call.route.estimate, request.parsed.document));
+  const estimate = await inTurns(call, estimateTokens(call.route.estimate, request.parsed.document, call.route.limits));
   return prepared(call, request, estimate, await imagesOf(call, request));
 }
 

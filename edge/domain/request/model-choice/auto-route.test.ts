@@ -9,6 +9,7 @@ import type { ModelRecord } from "../../../../shared/records.ts";
 import { atOnce } from "../../../../shared/steps.ts";
 import { modelNamed } from "../../../../test/harness/edge/auto-route-models.ts";
 import { wholeDocument } from "../../wire/json/document.ts";
+import { routeClassOf } from "../route-class.ts";
 import { estimateTokens as estimateTokensInSteps } from "../token-estimate.ts";
 import { type CandidateRules, exclusionOf } from "./candidates.ts";
 import { rankModels, vocabularyOf } from "./choose-model.ts";
@@ -21,7 +22,8 @@ const NOW_MS = 1_000_000;
 
 function traits(body: Readonly<Record<string, unknown>>) {
   const document = wholeDocument(body);
-  return atOnce(requestTraits(document, estimateTokens("messages", document)));
+  const { estimate, limits } = routeClassOf("/v1/chat/completions");
+  return atOnce(requestTraits(document, estimateTokens(estimate, document, limits)));
 }
 
 const ask = (text: string, more: Readonly<Record<string, unknown>> = {}) => ({
