@@ -10,10 +10,10 @@ import { type ConsoleFile, firstLoad } from "./console/bundle.ts";
 import { bundleWorker } from "./local/workerd/bundle.ts";
 
 /**
- * The largest compressed bundle that passes, 3 % above the 343 KiB that it had when this was set. The platform allows 10 MiB; the
+ * The largest compressed bundle that passes, 4 % above the 343 KiB that it had when this was first set. The platform allows 10 MiB; the
  * budget is for slips: `import { z } from "zod"` in a single file adds 65 KiB; `import * as z` does not.
  */
-const GZIP_BUDGET_BYTES = 362_000;
+const GZIP_BUDGET_BYTES = 364_000;
 
 /**
  * The console's compressed sizes: of the first page, of an additional page, of a part of a page that is loaded when it is
