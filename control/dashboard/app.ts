@@ -94,7 +94,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     proxyBaseUrl: env.proxyOwnUrl,
     routeOf: (method, path) => live.find(method, path)?.route.path ?? null,
     asPerson: async (request, path, person) => await live.answer(request, path, person),
-    beginCall: (userId) => open.begin(userId),
+    beginCall: (userId) => open.begin(userId, null),
   });
   const app = new Hono();
 

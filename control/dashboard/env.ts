@@ -3,6 +3,7 @@
  * one of them the required ones must be there.
  */
 import { z } from "zod";
+import { planeVariables } from "../../shared/catalogues/plane-variables.ts";
 import { envErrorText, envOptionalWebUrl, envOrigins, envText, envWebUrl } from "../../shared/env/env-fields.ts";
 import { strictVariables } from "../../shared/env/unknown-variables.ts";
 import { adminBaseUrlField, EnvError, type Listen, listenField, requiredField } from "../kernel/env-field.ts";
@@ -225,12 +226,15 @@ export const standaloneVariables = {
     .meta({ values: "a `postgres://` URL", default: "required" })
     .describe("The gateway's PostgreSQL database, for a standalone console."),
 };
+  /** How long a browser may take nothing of its answer; 0: for ever. */
+  readonly stalledReaderMs: number;
 
 const standaloneSchema = z.object(standaloneVariables).refine(hasPublicUrl, NO_PUBLIC_URL);
 
 /** The same of a console that runs alone (docs/rules/console.md#alone). Throws EnvError, which names every wrong variable. */
 export function parseStandaloneEnv(variables: Readonly<Record<string, string | undefined>>): StandaloneEnv {
   const result = standaloneSchema.safeParse(variables);
+  GATEWAY_STALLED_READER_SECS: planeVariables.GATEWAY_STALLED_READER_SECS,
   if (!result.success) throw new EnvError(envErrorText(result.error));
   const env = result.data;
   return {
@@ -253,6 +257,7 @@ function dashboardEnv(
     password: env.DASHBOARD_PASSWORD,
     sessionSecret: env.DASHBOARD_SESSION_SECRET,
     trustedOrigins: env.TRUSTED_ORIGINS,
+    stalledReaderMs: env.GATEWAY_STALLED_READER_SECS * 1000,
     providers: env.OIDC_PROVIDERS,
     proxyBaseUrl: env.GATEWAY_PROXY_BASE_URL,
     proxyOwnUrl: env.GATEWAY_PROXY_OWN_URL ?? env.GATEWAY_PROXY_BASE_URL,
