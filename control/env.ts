@@ -81,6 +81,8 @@ export interface ControlEnv {
    * launcher ends all its parts within 10 s.
    */
   readonly drainMs: number;
+  /** How long a client may take nothing of its answer; 0: for ever. */
+  readonly stalledReaderMs: number;
   readonly usageRetentionDays: number;
   readonly compressor: { readonly url: string; readonly timeoutMs: number };
   /** The upstream of models that have neither an address nor endpoints, without a slash at its end. */
@@ -315,6 +317,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     ).filter(({ path }) => path !== ""),
     newSharedSecrets: env.GATEWAY_NEW_SHARED_SECRETS,
     parentWatch: env.GATEWAY_PARENT_WATCH,
+    stalledReaderMs: env.GATEWAY_STALLED_READER_SECS * 1000,
     drainMs: env.GATEWAY_PARENT_WATCH ? 5_000 : 30_000,
     usageRetentionDays: env.GATEWAY_USAGE_RETENTION_DAYS,
     compressor: { url: env.GATEWAY_COMPRESSOR_URL ?? "", timeoutMs: env.GATEWAY_COMPRESSOR_TIMEOUT_MS },

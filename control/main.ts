@@ -38,17 +38,24 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   for (const warning of configWarnings(env)) log.warn(warning);
   const probed = (app: { readonly fetch: Hono["fetch"] }) => withProbes(app.fetch, deps.needs);
   const sockets = handedSockets(process.env, CONTROL_SOCKETS);
-  const admin = await serveAt(probed(deps.app), env.adminListen, "GATEWAY_ADMIN_LISTEN", sockets.get("admin"));
-  const metrics = await serveAt(
-    probed(deps.metrics),
-    env.metricsListen,
-    "GATEWAY_METRICS_LISTEN",
-    sockets.get("metrics"),
-  );
+  const { stalledReaderMs } = env;
+  const admin = await serveAt(probed(deps.app), env.adminListen, {
+    variable: "GATEWAY_ADMIN_LISTEN",
+    stalledReaderMs,
+    fd: sockets.get("admin"),
+  });
+  const metrics = await serveAt(probed(deps.metrics), env.metricsListen, {
+    variable: "GATEWAY_METRICS_LISTEN",
+    stalledReaderMs,
+    fd: sockets.get("metrics"),
+  });
   const dashboard =
     deps.dashboard === null
       ? null
-      : await serveDashboard(probed(deps.dashboard), env.dashboard?.listen ?? null, sockets.get("dashboard"));
+      : await serveDashboard(probed(deps.dashboard), env.dashboard?.listen ?? null, {
+          stalledReaderMs,
+          fd: sockets.get("dashboard"),
+        });
   const stopLeases = deps.leases.start();
   const stopJobs = startJobs(deps.jobs, deps.leases, deps.runs);
   const listening = {

@@ -32,7 +32,6 @@ import { isServedPath, mayBeAdded } from "./domain/request/path-rules.ts";
 import { mayConcernSteering, STEERING_NAMES, squashed } from "./domain/request/steering-fields.ts";
 
 /** One day. Timers of the runtime reach little more than 24 days. */
-const STALLED_READER_MAX_SECS = 86_400;
 const EXPORT_TIMEOUT_MAX_MS = 86_400_000;
 const REALTIME_MAX_SECS = 86_400;
 
@@ -204,13 +203,7 @@ const ROWS = {
     ),
     msOf,
   ),
-  GATEWAY_STALLED_READER_SECS: to(
-    "stalledReaderMs",
-    envWhole(60, 0, STALLED_READER_MAX_SECS).describe(
-      "A client that reads nothing of its response for so long is disconnected; 0: never.",
-    ),
-    msOf,
-  ),
+  GATEWAY_STALLED_READER_SECS: to("stalledReaderMs", planeVariables.GATEWAY_STALLED_READER_SECS, msOf),
   GATEWAY_REALTIME_MAX_SECS: to(
     "realtimeMaxMs",
     envWhole(3_600, 1, REALTIME_MAX_SECS).describe(

@@ -12,8 +12,8 @@ export function clientAddress(c: Context, proxies: TrustedProxies): string | nul
   return peer === null ? null : proxies.clientOf(peer, c.req.header("x-forwarded-for"));
 }
 
-/** Without the zone that a link-local address may have. */
-function peerOf(c: Context): string | null {
+/** The other end of the connection, without the zone that a link-local address may have; null without a connection. */
+export function peerOf(c: Context): string | null {
   try {
     return getConnInfo(c).remote.address?.replace(/%.*/s, "") ?? null;
   } catch {

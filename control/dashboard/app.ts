@@ -2,7 +2,6 @@
  * The console's server: sign-in, sessions, and the Management API behind them (docs/rules/console.md). Nothing that it
  * answers may be stored on the way, and no page of another site may frame, script or write.
  */
-import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
@@ -35,7 +34,8 @@ import { shortAddress, shortAgent } from "./session-origin.ts";
 import { sessionRoutes, shownUser } from "./session-routes.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
-import { isLoopbackAddress, LoopbackUsers } from "./sign-in/loopback-user.ts";
+import { Guessers } from "./sign-in/guessers.ts";
+import { LoopbackUsers } from "./sign-in/loopback-user.ts";
 import { EmailNotVerified, OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
 import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
@@ -81,7 +81,12 @@ export function createDashboard(options: DashboardOptions): Hono {
   const sessions = new Sessions(options);
   const states = new SignInStates(env.sessionSecret, options);
   const attempts = new SignInAttempts(nowMs);
-  const loopbackUsers = new LoopbackUsers();
+  const guessers = new Guessers({
+    proxies: env.trustedProxies,
+    frontUsers: env.frontUsers,
+    ownUser: process.getuid?.(),
+    loopbackUsers: new LoopbackUsers(),
+  });
   const failures = new AuthFailures();
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
@@ -94,7 +99,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     proxyBaseUrl: env.proxyOwnUrl,
     routeOf: (method, path) => live.find(method, path)?.route.path ?? null,
     asPerson: async (request, path, person) => await live.answer(request, path, person),
-    beginCall: (userId) => open.begin(userId),
+    beginCall: (userId) => open.begin(userId, null),
   });
   const app = new Hono();
 
@@ -134,8 +139,8 @@ export function createDashboard(options: DashboardOptions): Hono {
   });
 
   app.post(SIGN_IN_PATH, async (c) => {
-    const address = addressOf(c) ?? "unknown";
-    const guesser = await guesserOf(c, address);
+    const { name, address } = await guessers.of(c);
+    const guesser = (await knownBrowserOf(c)) ?? name;
     const given = parse(credentialsSchema, jsonIn(await attempts.bodyOf(guesser, c.req.raw)));
     if (c.req.raw.signal.aborted) return new Response(null, { status: CLIENT_GONE });
     // No other request may come between the judgement and its count.
@@ -179,7 +184,8 @@ export function createDashboard(options: DashboardOptions): Hono {
       const state = await states.take(sealed);
       if (state === null || state.provider !== c.req.param("provider")) return refused(c, "sign_in_expired");
       const address = addressOf(c) ?? "";
-      const identity = await attempts.asking(address, async () => await providerOf(c).arrive(came, state));
+      const guesser = await guessers.of(c);
+      const identity = await attempts.asking(guesser.name, async () => await providerOf(c).arrive(came, state));
       const signed = await signInIdentity(db, identity, { reserved: env.adminEmail, now: now(), address });
       if (signed.kind === "refused") return refused(c, signed.reason);
       await begin(c, signed.user.id);
@@ -312,13 +318,10 @@ export function createDashboard(options: DashboardOptions): Hono {
     return (await getSignedCookie(c, env.sessionSecret, SESSION_COOKIE)) || null;
   }
 
-  /** Whose failures count: those of a browser that was once signed in, of a user of this machine, or of an address. */
-  async function guesserOf(c: Context, address: string): Promise<string> {
+  /** The browser, when the built-in admin has signed in there before. */
+  async function knownBrowserOf(c: Context): Promise<string | null> {
     const known = await getSignedCookie(c, env.sessionSecret, KNOWN_BROWSER_COOKIE);
-    if (typeof known === "string" && known.startsWith(KNOWN_BROWSER)) return known;
-    const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
-    const user = isLoopbackAddress(address) && incoming !== undefined ? await loopbackUsers.of(incoming.socket) : null;
-    return user === null ? address : `user ${user}`;
+    return typeof known === "string" && known.startsWith(KNOWN_BROWSER) ? known : null;
   }
 
   function addressOf(c: Context): string | null {

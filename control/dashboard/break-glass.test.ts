@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { serve } from "@hono/node-server";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { User } from "../../shared/schema/user.ts";
 import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
@@ -15,7 +15,7 @@ import { users } from "../db/schema/users.ts";
 let testing: TestConsole;
 
 beforeAll(async () => {
-  testing = await startConsole({ GATEWAY_TRUSTED_PROXIES: "10.0.0.0/8" });
+  testing = await startConsole({ GATEWAY_TRUSTED_PROXIES: "10.0.0.0/8,127.0.0.1" });
 });
 afterAll(async () => {
   await testing.close();
@@ -48,14 +48,14 @@ async function signInFrom(address: string, password = ADMIN.password, more: Requ
 }
 
 /** Signs in over a connection of this user of the machine; answers the status. */
-async function signInAs(user: number, port: number, credentials: object): Promise<number> {
+async function signInAs(user: number, port: number, credentials: object, headers = ""): Promise<number> {
   const body = JSON.stringify(credentials);
   process.seteuid?.(user); // a socket belongs to the user of the process when it is created
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect").finally(() => process.seteuid?.(0));
   const origin = `http://127.0.0.1:${port}`;
   socket.write(
-    `POST /auth/local HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\norigin: ${origin}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    `POST /auth/local HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\norigin: ${origin}\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`,
   );
   const [answer] = (await once(socket, "data")) as [Buffer];
   socket.destroy();
@@ -190,20 +190,36 @@ describe("the break-glass admin", () => {
     expect((await forged.send("POST", "/auth/local", ADMIN)).status).toBe(429);
   });
 
-  it.runIf(process.getuid?.() === 0)("is kept out by no other user of the console's machine", async () => {
-    const server = serve({ fetch: testing.app.fetch, hostname: "127.0.0.1", port: 0 });
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    try {
-      const wrong = { ...ADMIN, password: "wrong" };
+  describe.runIf(process.getuid?.() === 0)("on a machine that has other users", () => {
+    let port = 0;
+    const wrong = { ...ADMIN, password: "wrong" };
+    const from = (nth: number) => `x-forwarded-for: 198.51.100.${nth}\r\n`;
+
+    beforeEach(async () => {
+      const server = serve({ fetch: testing.app.fetch, hostname: "127.0.0.1", port: 0 });
+      await once(server, "listening");
+      port = (server.address() as AddressInfo).port;
+      onTestFinished(() => void server.close());
+    });
+
+    it("is kept out by none of them", async () => {
       for (let nth = 0; nth < 6; nth += 1) await signInAs(65_534, port, wrong);
       expect({ other: await signInAs(65_534, port, ADMIN), admin: await signInAs(0, port, ADMIN) }).toEqual({
         other: 429,
         admin: 200,
       });
-    } finally {
-      server.close();
-    }
+    });
+
+    it("is guessed by none of them as made-up clients of a front, which serves on", async () => {
+      const forged: number[] = [];
+      for (let nth = 0; nth < 7; nth += 1) forged.push(await signInAs(2000, port, wrong, from(nth)));
+      expect(forged).toEqual([401, 401, 401, 401, 401, 429, 429]);
+      for (let nth = 10; nth < 17; nth += 1) expect(await signInAs(33, port, wrong, from(nth))).toBe(401);
+      expect({
+        client: await signInAs(33, port, ADMIN, from(17)),
+        failed: await signInAs(33, port, ADMIN, from(16)),
+      }).toEqual({ client: 200, failed: 429 });
+    });
   });
 
   it("has one line in the log for the guesses of a second, with how many there were", async () => {

@@ -26,6 +26,7 @@ describe("the console's variables", () => {
       sessionSecret: GOOD.DASHBOARD_SESSION_SECRET,
       trustedOrigins: [],
       trustedProxies: new TrustedProxies([]),
+      frontUsers: null,
       proxyBaseUrl: "http://localhost:8080",
       proxyOwnUrl: "http://localhost:8080",
       grafanaUrl: null,

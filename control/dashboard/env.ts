@@ -3,6 +3,7 @@
  * one of them the required ones must be there.
  */
 import { z } from "zod";
+import { planeVariables } from "../../shared/catalogues/plane-variables.ts";
 import { envErrorText, envOptionalWebUrl, envOrigins, envText, envWebUrl } from "../../shared/env/env-fields.ts";
 import { strictVariables } from "../../shared/env/unknown-variables.ts";
 import { adminBaseUrlField, EnvError, type Listen, listenField, requiredField } from "../kernel/env-field.ts";
@@ -32,6 +33,8 @@ export interface DashboardEnv {
   readonly publicOrigin: string | null;
   /** The proxies before the console. */
   readonly trustedProxies: TrustedProxies;
+  /** The numbers of this machine's users that run fronts; null: users of services. */
+  readonly frontUsers: readonly number[] | null;
   /** In lower case. */
   readonly adminEmail: string;
   readonly password: string;
@@ -124,6 +127,14 @@ function wrongMember(given: unknown, { issues: [first] }: z.ZodError): string {
   return `; wrong: ${provider}${member === undefined ? "" : `, ${String(member)}`}`;
 }
 
+/** Numbers, not names: a container has other names than its machine. */
+const frontUsers = envText("")
+  .refine(
+    (text) => /^(\d{1,10}(\s*,\s*\d{1,10})*)?$/.test(text),
+    "must be numbers of users, such as 33,998 (`id -u caddy`)",
+  )
+  .transform((text): readonly number[] | null => (text === "" ? null : text.split(",").map(Number)));
+
 const DATABASE =
   "must be the postgres:// URL of the gateway's database: only the control service can open an embedded one";
 
@@ -175,6 +186,11 @@ const dashboardVariables = {
       "URL at which users reach the data plane. The console shows it in commands, its playground uses it, and MCP clients that sign in get it.",
     ),
   GATEWAY_TRUSTED_PROXIES: trustedProxiesField,
+  GATEWAY_TRUSTED_PROXY_USERS: frontUsers
+    .meta({ values: "numbers of users, separated by commas", default: "users of services" })
+    .describe(
+      "Users of this machine whose [front](docs/tls-and-fronts.md#fronts-on-the-same-machine) the console believes, if that calls from a trusted loopback address. Root and the gateway's own user are always believed.",
+    ),
   GATEWAY_PROXY_OWN_URL: envOptionalWebUrl
     .meta({ default: "`GATEWAY_PROXY_BASE_URL`" })
     .describe("URL at which the console's server reaches the data plane. `npm start` with TLS sets it."),
@@ -210,12 +226,15 @@ export interface StandaloneEnv {
   readonly adminBaseUrl: string;
   readonly adminToken: string;
   readonly databaseUrl: string;
+  /** How long a browser may take nothing of its answer; 0: for ever. */
+  readonly stalledReaderMs: number;
 }
 
 /** The variables of a console that is a process of its own. */
 export const standaloneVariables = {
   ...strictVariables,
   ...dashboardVariables,
+  GATEWAY_STALLED_READER_SECS: planeVariables.GATEWAY_STALLED_READER_SECS,
   GATEWAY_ADMIN_BASE_URL: adminBaseUrlField,
   GATEWAY_ADMIN_TOKEN: requiredField("is required: the admin token of the gateway"),
   DATABASE_URL: z
@@ -238,6 +257,7 @@ export function parseStandaloneEnv(variables: Readonly<Record<string, string | u
     adminBaseUrl: env.GATEWAY_ADMIN_BASE_URL,
     adminToken: env.GATEWAY_ADMIN_TOKEN,
     databaseUrl: env.DATABASE_URL,
+    stalledReaderMs: env.GATEWAY_STALLED_READER_SECS * 1000,
   };
 }
 
@@ -249,6 +269,7 @@ function dashboardEnv(
     listen: (variables["GATEWAY_DASHBOARD_LISTEN"] ?? "").trim() === "" ? null : env.GATEWAY_DASHBOARD_LISTEN,
     publicOrigin: env.DASHBOARD_PUBLIC_URL === null ? null : new URL(env.DASHBOARD_PUBLIC_URL).origin,
     trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
+    frontUsers: env.GATEWAY_TRUSTED_PROXY_USERS,
     adminEmail: env.DASHBOARD_ADMIN_EMAIL,
     password: env.DASHBOARD_PASSWORD,
     sessionSecret: env.DASHBOARD_SESSION_SECRET,

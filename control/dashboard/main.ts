@@ -48,7 +48,11 @@ async function main(env: StandaloneEnv, log: Logger): Promise<void> {
   });
   const needs = { database: async () => await connection.db.execute(sql`SELECT 1`), runtimeReadyUrl: "" };
   const fd = handedSockets(process.env, ["dashboard"]).get("dashboard");
-  const server = await serveDashboard(withProbes(dashboard.fetch, needs), env.dashboard.listen, fd);
+  const { stalledReaderMs } = env;
+  const server = await serveDashboard(withProbes(dashboard.fetch, needs), env.dashboard.listen, {
+    stalledReaderMs,
+    fd,
+  });
   process.stdout.write(`${JSON.stringify({ event: "listening", dashboard: server.address })}\n`);
   const steps = async (): Promise<void> => {
     await server.close();

@@ -6,14 +6,16 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ConsolePerson } from "../users/person.ts";
 import { ConsoleKeys } from "./console-keys.ts";
-import { OpenCalls } from "./open-calls.ts";
+import { OpenCalls, shareOf } from "./open-calls.ts";
 import { Relay } from "./relay.ts";
 
 const PERSON_MAX = 32;
 const ALL_MAX = 512;
+const TENANT_MAX = 96;
+const ADMINS_ONLY = 64;
 const CHAT = "/v1/chat/completions";
 const ABSENT = "00000000-0000-4000-8000-00000000dead";
 const tooMany = { code: "too_many_calls", status: 429, headers: { "retry-after": "1" } };
@@ -118,12 +120,52 @@ it.each(Object.keys(WAYS))("a call is given back that is %s, once", async (way) 
 
 it("counts a person's calls and those of all, and gives one back once however often it is over", () => {
   const calls = new OpenCalls();
-  const over = Array.from({ length: ALL_MAX }, (_, nth) => calls.begin(`person-${nth % (ALL_MAX / PERSON_MAX)}`));
-  for (const person of ["person-0", "another"]) expect(() => calls.begin(person)).toThrow("too many calls");
+  const begin = (person: string) => calls.begin(person, null);
+  const over = Array.from({ length: ALL_MAX }, (_, nth) => begin(`person-${nth % (ALL_MAX / PERSON_MAX)}`));
+  for (const person of ["person-0", "another"]) expect(() => begin(person)).toThrow("too many calls");
   for (let nth = 0; nth < 3; nth += 1) over[0]?.();
-  over.push(calls.begin("another"));
-  expect(() => calls.begin("another")).toThrow("too many calls");
+  over.push(begin("another"));
+  expect(() => begin("another")).toThrow("too many calls");
   for (const end of over) end();
-  for (let nth = 0; nth < PERSON_MAX; nth += 1) calls.begin("person-0");
-  expect(() => calls.begin("person-0")).toThrow("too many calls");
+  for (let nth = 0; nth < PERSON_MAX; nth += 1) begin("person-0");
+  expect(() => begin("person-0")).toThrow("too many calls");
+});
+
+describe("calls that people never end", () => {
+  /** The calls that so many people of a share get. */
+  const taken = (calls: OpenCalls, people: number, share: string | null) => {
+    const over: (() => void)[] = [];
+    for (let person = 0; person < people; person += 1) {
+      for (let nth = 0; nth < PERSON_MAX; nth += 1) {
+        try {
+          over.push(calls.begin(`${share}-${person}`, share));
+        } catch {
+          break;
+        }
+      }
+    }
+    return over;
+  };
+
+  it("of one tenant leave most to other tenants, and come back to it when they end", () => {
+    const calls = new OpenCalls();
+    const over = taken(calls, 16, "one");
+    expect({ one: over.length, next: taken(calls, 16, "one").length }).toEqual({ one: TENANT_MAX, next: 0 });
+    expect(taken(calls, 1, "another")).toHaveLength(PERSON_MAX);
+    for (const end of over) end();
+    expect(taken(calls, 16, "one")).toHaveLength(TENANT_MAX);
+  });
+
+  it("of all tenants leave some to admins", () => {
+    const calls = new OpenCalls();
+    const shares = Array.from({ length: 6 }, (_, nth) => taken(calls, 16, `tenant-${nth}`).length);
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBe(ALL_MAX - ADMINS_ONLY);
+    expect(taken(calls, 16, null)).toHaveLength(ADMINS_ONLY);
+  });
+
+  it("count to the tenant, or to all who have none, but an admin's to nobody", () => {
+    const roles = ["user", "viewer", "auditor", "admin"] as const;
+    expect(roles.map((role) => shareOf({ role, tenant_id: "t" }))).toEqual(["t", "t", "t", null]);
+    expect(roles.map((role) => shareOf({ role, tenant_id: null }))).toEqual(["", "", "", null]);
+  });
 });

@@ -95,7 +95,11 @@ beforeAll(async () => {
   const { port } = dataPlane.address() as AddressInfo;
   testing = await startConsole({ GATEWAY_PROXY_BASE_URL: `http://127.0.0.1:${port}/gw/` });
   admin = await testing.admin();
-  dashboard = await serveAt((incoming) => testing.app.fetch(incoming), { host: "127.0.0.1", port: 0 }, "TEST");
+  dashboard = await serveAt(
+    (incoming) => testing.app.fetch(incoming),
+    { host: "127.0.0.1", port: 0 },
+    { variable: "TEST", stalledReaderMs: 0 },
+  );
   asked = [];
   answerWith = hello;
 });

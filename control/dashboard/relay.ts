@@ -11,7 +11,7 @@ import type { Logger } from "../kernel/log.ts";
 import type { ConsolePerson } from "../users/person.ts";
 import type { ConsoleKeys } from "./console-keys.ts";
 import { DashboardError } from "./dashboard-error.ts";
-import type { OpenCalls } from "./open-calls.ts";
+import { type OpenCalls, shareOf } from "./open-calls.ts";
 import { CLIENT_GONE, passedOn } from "./passed-on.ts";
 
 /** Every request that is passed on: its method and path below /api/relay. */
@@ -85,7 +85,7 @@ export class Relay {
    */
   async answer(request: Request, path: string, caller: RelayCaller): Promise<Response> {
     if (!ROUTES.some((route) => route.test(`${request.method} ${path}`))) throw new GatewayError("not_found");
-    const onOver = this.#options.open.begin(caller.user.id);
+    const onOver = this.#options.open.begin(caller.user.id, shareOf(caller.user));
     // An answer that nobody begins to read is neither read to its end nor cancelled.
     request.signal.addEventListener("abort", onOver, { once: true });
     try {

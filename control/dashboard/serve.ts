@@ -11,8 +11,9 @@ const MORE_PORTS = 20;
 export async function serveDashboard(
   answer: Parameters<typeof serveAt>[0],
   listen: Listen | null,
-  fd?: number,
+  { stalledReaderMs, fd }: Omit<Parameters<typeof serveAt>[2], "variable">,
 ): Promise<HttpServer> {
-  if (listen !== null || fd !== undefined) return await serveAt(answer, listen ?? DEFAULT_LISTEN, VARIABLE, fd);
-  return await serveAtFreePort(answer, DEFAULT_LISTEN, MORE_PORTS, VARIABLE);
+  const options = { variable: VARIABLE, stalledReaderMs, fd };
+  if (listen !== null || fd !== undefined) return await serveAt(answer, listen ?? DEFAULT_LISTEN, options);
+  return await serveAtFreePort(answer, DEFAULT_LISTEN, MORE_PORTS, options);
 }

@@ -11,6 +11,7 @@ import type { Tenant } from "../../shared/schema/tenant.ts";
 import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
 import { userCredential } from "../api/guard.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
+import { provisionIdentity } from "../tenants/provision-identity.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -48,6 +49,12 @@ async function keyOfUser(body: Fields): Promise<ApiKey> {
   return (made.record as unknown as CreatedKey).key;
 }
 
+/** The status of a deletion without an answer's body. */
+async function removedByUser(key: ApiKey): Promise<number> {
+  const headers = { authorization: userCredential(tenant.id, ADMIN_TOKEN) };
+  return (await control.app.request(`/api/v1/keys/${key.id}`, { method: "DELETE", headers })).status;
+}
+
 /** What the newest entry of the audit log says was changed of a key. */
 async function lastChange(key: ApiKey): Promise<unknown> {
   const [entry] = await control.must<AuditEntry[]>("GET", `/audit?entity_id=${key.id}&limit=1`);
@@ -57,18 +64,51 @@ async function lastChange(key: ApiKey): Promise<unknown> {
 it("a user does not delete a key that an admin has disabled", async () => {
   const key = await keyOfUser({ name: "mine" });
   await asAdmin(key, { disabled: true });
-  const remove = async () =>
-    await control.app.request(`/api/v1/keys/${key.id}`, {
-      method: "DELETE",
-      headers: { authorization: userCredential(tenant.id, ADMIN_TOKEN) },
-    });
-  const refused = await remove();
-  expect({ status: refused.status, text: await refused.text() }).toEqual({
+  expect(await asUser("DELETE", `/keys/${key.id}`, {})).toMatchObject({
     status: 400,
-    text: expect.stringContaining("only an admin can delete the key"),
+    messages: [expect.stringContaining("only an admin can delete the key")],
   });
   await asAdmin(key, { disabled: false });
-  expect((await remove()).status).toBe(204);
+  expect(await removedByUser(key)).toBe(204);
+});
+
+describe("the key of an identity, which the identity's next request creates again", () => {
+  const keyOfIdentity = async (subject: string): Promise<ApiKey> => {
+    await provisionIdentity(control.ctx, { issuer: "https://id.example", subject, name: subject, tenant: tenant.name });
+    const [key] = await control.must<ApiKey[]>("GET", `/keys?q=${subject}`);
+    return key as ApiKey;
+  };
+
+  it.each<[string, Fields]>([
+    ["tokens_per_minute", { tokens_per_minute: 5 }],
+    ["budget_tokens", { budget_tokens: 0, budget_period: "monthly" }],
+    ["budget_cost_usd", { budget_cost_usd: 1 }],
+    ["expires_at", { expires_at: "2030-01-01T00:00:00.000Z" }],
+    ["allowed_models", { allowed_models: ["small"] }],
+    ["tracing_enabled", { tracing_enabled: true }],
+  ])("is not deleted by a user once an admin has set %s", async (field, set) => {
+    const key = await keyOfIdentity(`leaver-${field}`);
+    await asAdmin(key, set);
+    expect(await asUser("DELETE", `/keys/${key.id}`, {})).toMatchObject({
+      status: 400,
+      paths: [field],
+      messages: [expect.stringContaining("disable the key, or ask an admin to delete it")],
+    });
+    expect(await control.must<ApiKey>("GET", `/keys/${key.id}`)).toMatchObject(set);
+    await control.must("DELETE", `/keys/${key.id}`);
+  });
+
+  it("is deleted by a user while only users have limited it, or an admin has cleared the limits", async () => {
+    const key = await keyOfIdentity("stayer");
+    await asAdmin(key, { budget_tokens: 5 });
+    await asAdmin(key, { budget_tokens: null });
+    await put(key, { budget_tokens: 7 });
+    expect(await removedByUser(key)).toBe(204);
+  });
+});
+
+it("a user deletes a key with a secret, whatever an admin has set: it does not come back", async () => {
+  expect(await removedByUser(await keyOfAdmin({ budget_tokens: 5 }))).toBe(204);
 });
 
 it("users create keys up to a bound, with at most 2,000 models each; an admin creates more", async () => {

@@ -81,6 +81,11 @@ export function changedByUser(before: ApiKeyRow, columns: Columns): Kept {
   return { ...(stays ? {} : disabling(columns, "user")), admin_limits: set };
 }
 
+/** The fields of a row by which an admin limits the key; a period without a cap limits nothing. */
+export function fieldsLimitedByAdmin(row: ApiKeyRow): readonly string[] {
+  return Object.keys(limitsOfAdmins(row)).filter((field) => !WITH_A_CAP.includes(field as Limit));
+}
+
 const disabling = ({ disabled }: Columns, by: "admin" | "user"): Kept =>
   disabled === undefined ? {} : { disabled_by: disabled ? by : null };
 

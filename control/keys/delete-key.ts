@@ -1,21 +1,32 @@
-/** Deletes a key. The next request with any of its secrets is refused with 401; the audit log keeps the deletion. */
+/**
+ * Deletes a key. The next request with any of its secrets is refused with 401; the audit log keeps the deletion. The key of
+ * an identity comes back with the identity's next request, with none of what was set of it: so a `user` does not delete one of
+ * which an admin has set anything (docs/rules/keys.md#admins-and-users).
+ */
 import { eq } from "drizzle-orm";
-import { apiKeys } from "../db/schema/tenancy.ts";
+import { isIdentityKeyHash } from "../../shared/schema/identity.ts";
+import { type ApiKeyRow, apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId, refuseIfAny } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { deleteKeys } from "../tenants/delete-keys.ts";
+import { fieldsLimitedByAdmin } from "./admin-limits.ts";
 import { keyRecord, lockKey, refuseConsoleKey } from "./key-record.ts";
 
-/** Throws 404, and 400 when a user would delete a key of the console, or what an admin has disabled. */
+const ONLY_AN_ADMIN = "was set by an admin: only an admin can delete the key";
+const COMES_BACK =
+  "was set by an admin, and this identity's next request would create the key again without it: disable the key, or ask an admin to delete it";
+
+/** Throws 404, and 400 when a user would delete a key of the console, or what an admin has disabled, or limited for an identity. */
 export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<null>> {
   const keyId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockKey(tx, keyId);
     ctx.judge?.(keyRecord(row));
-    if (ctx.isForUser === true) refuseConsoleKey(row);
-    if (ctx.isForUser === true && row.disabled && row.disabled_by !== "user")
-      refuseIfAny([{ path: "disabled", message: "was set by an admin: only an admin can delete the key" }]);
+    if (ctx.isForUser === true) {
+      refuseConsoleKey(row);
+      refuseIfAny(protectedBy(row));
+    }
     await deleteKeys(tx, eq(apiKeys.id, keyId));
     journal.audit({
       action: "delete_key",
@@ -26,4 +37,12 @@ export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<n
     journal.keyChanged(row);
     return null;
   });
+}
+
+/** What an admin has set of the key and its deletion would undo. */
+function protectedBy(row: ApiKeyRow): readonly { readonly path: string; readonly message: string }[] {
+  const disabled = row.disabled && row.disabled_by !== "user" ? [{ path: "disabled", message: ONLY_AN_ADMIN }] : [];
+  if (!isIdentityKeyHash(row.key_hash)) return disabled;
+  const set = [...fieldsLimitedByAdmin(row), ...(row.tracing_enabled ? ["tracing_enabled"] : [])];
+  return [...disabled, ...set.map((path) => ({ path, message: COMES_BACK }))];
 }

@@ -17,6 +17,7 @@ import {
 
 /** One day: timers of the Worker's runtime reach little more than 24 days. */
 const COMPRESSOR_TIMEOUT_MAX_MS = 86_400_000;
+const STALLED_READER_MAX_SECS = 86_400;
 
 export const planeVariables = {
   GATEWAY_CELL: envText("local")
@@ -57,6 +58,9 @@ export const planeVariables = {
   ),
   GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs.describe(
     "Private ranges that stay allowed with `GATEWAY_BLOCK_PRIVATE_NETWORKS`.",
+  ),
+  GATEWAY_STALLED_READER_SECS: envWhole(60, 0, STALLED_READER_MAX_SECS).describe(
+    "A client that reads nothing of its response for so long is disconnected; 0: never.",
   ),
   GATEWAY_COMPRESSOR_URL: envOptionalWebUrl.describe(
     "The [compression sidecar](docs/rules/compression.md#sidecar). Without one, prose is scored by a heuristic.",

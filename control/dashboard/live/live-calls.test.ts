@@ -8,6 +8,7 @@ import { waitFor } from "../../../test/harness/wait-for.ts";
 import { managementLiveRoutes } from "../../app.ts";
 import type { UserRow } from "../../db/schema/users.ts";
 import { Live } from "./live.ts";
+import { LiveCalls } from "./live-calls.ts";
 
 const AT_ONCE = 4;
 const PERSON_AT_ONCE = 2;
@@ -136,6 +137,22 @@ it("a person with many calls leaves turns to the others of the tenant", async ()
     anns: new Set([200]),
     calls: 11,
   });
+});
+
+it("answers that the viewers of one tenant never read leave calls to others and to admins", async () => {
+  const calls = new LiveCalls();
+  const stays = new AbortController().signal;
+  const unread = async (caller: UserRow) => {
+    const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(new Uint8Array(1));
+    const body = () => new ReadableStream({ pull }, { highWaterMark: 0 });
+    return await codeOf(
+      calls.answer(caller, stays, { received: async () => null, call: async () => new Response(body()) }),
+    );
+  };
+  const answers: unknown[] = [];
+  for (let nth = 0; nth < 512; nth += 1) answers.push(await unread(user(`viewer-${nth % 16}`, A, "viewer")));
+  expect(answers.filter((code) => code === null)).toHaveLength(96);
+  expect([await unread(user("root", null, "admin")), await unread(bob)]).toEqual([null, null]);
 });
 
 it("a body that does not come whole takes no turn, and is refused in time", async () => {

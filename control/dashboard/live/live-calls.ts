@@ -6,7 +6,7 @@ import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { LeftLine, WaitingLine } from "../../kernel/waiting-line.ts";
 import type { ConsolePerson } from "../../users/person.ts";
 import { DashboardError } from "../dashboard-error.ts";
-import { OpenCalls } from "../open-calls.ts";
+import { OpenCalls, shareOf } from "../open-calls.ts";
 import { CLIENT_GONE, passedOn } from "../passed-on.ts";
 
 type Asking = Pick<ConsolePerson, "id" | "role" | "tenant_id">;
@@ -27,7 +27,7 @@ export class LiveCalls {
     const name = lineOf(user);
     if (waitingOf(this.#lines.get(name)) >= LIMITS.tenantConsoleWaiting)
       throw new DashboardError("too_many_calls", { "retry-after": "1" });
-    const onOver = this.#open.begin(user.id);
+    const onOver = this.#open.begin(user.id, shareOf(user));
     left.addEventListener("abort", onOver, { once: true });
     const begin = async (): Promise<() => void> => await this.#begin(name, user.id, left);
     try {

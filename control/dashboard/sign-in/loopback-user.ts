@@ -33,9 +33,15 @@ export class LoopbackUsers {
   readonly #reads = new FreshReads<Users>();
   readonly #readTable: (path: string) => Promise<string>;
   #pause: Promise<unknown> = Promise.resolve();
+  #canTell = true;
 
   constructor(readTable = async (path: string): Promise<string> => await readFile(path, "latin1")) {
     this.#readTable = readTable;
+  }
+
+  /** False once the system had no tables: then it tells the user of no connection. */
+  get canTell(): boolean {
+    return this.#canTell;
   }
 
   /** The number of the user; null: nobody knows. Questions during a read share the next one. */
@@ -60,6 +66,7 @@ export class LoopbackUsers {
     await this.#pause;
     let text = "";
     for (const path of TABLES) text += await this.#readTable(path).catch(() => "");
+    this.#canTell = text !== "";
     this.#pause = delay(PAUSE_MS, undefined, { ref: false });
     return usersIn(text, port);
   }

@@ -69,9 +69,9 @@ export class SignInAttempts {
     }
   }
 
-  /** Calls of a provider for this address. Throws DashboardError 429 while there are as many as there may be. */
-  async asking<T>(address: string, ask: () => Promise<T>): Promise<T> {
-    const end = this.#asking.begin(networkOf(address));
+  /** Calls of a provider for this guesser. Throws DashboardError 429 while there are as many as there may be. */
+  async asking<T>(guesser: string, ask: () => Promise<T>): Promise<T> {
+    const end = this.#asking.begin(networkOf(guesser), null);
     try {
       return await ask();
     } finally {
