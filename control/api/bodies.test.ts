@@ -29,6 +29,20 @@ const sendBytes = async (method: string, path: string, bytes: Uint8Array, header
     body: new Uint8Array(bytes),
   });
 
+describe("a body of more parts than an honest one", () => {
+  const nested = Buffer.from(`{"name":"a","x":${"[".repeat(70_000)}${"]".repeat(70_000)}}`);
+  const names = Buffer.from(`{${Array.from({ length: 5000 }, (_, at) => `"${at}":0`).join()}}`);
+
+  it.each([nested, names])("is refused before it is parsed, but for a backup, which may have as many", async (body) => {
+    const codes = [];
+    for (const path of ["/api/v1/tenants", "/api/v1/backup/restore"]) {
+      const { error } = (await json(await sendBytes("POST", path, body))) as { error: { code: string } };
+      codes.push(error.code);
+    }
+    expect(codes).toEqual(["request_too_large", "backup_format"]);
+  });
+});
+
 describe("a POST whose fields are all optional", () => {
   it("is one of these, and the document says that its body may be absent", async () => {
     const document = readDocument(await (await control.app.request("/api/v1/openapi.json")).text());

@@ -5,6 +5,7 @@
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { GatewayError } from "../../shared/errors.ts";
+import type { JsonPartsLimits } from "../kernel/json-parts.ts";
 import { actorOf, auditAddressOf, auditPersonOf } from "./actor.ts";
 import { clientAddress } from "./client-address.ts";
 import type { ApiDeps, ApiTypes } from "./types.ts";
@@ -12,10 +13,23 @@ import type { ApiDeps, ApiTypes } from "./types.ts";
 const MEBIBYTE = 1024 * 1024;
 /** The largest bodies: a backup file is larger than any other (docs/rules/management-api.md#limits). */
 export const BODY_MAX_BYTES = { management: 2 * MEBIBYTE, backup: 64 * MEBIBYTE } as const;
+/**
+ * Of the parts of these bodies. A backup may have more than any of its size has: 60 MB of nothing but small objects would keep the
+ * service from all others for a minute, and each look at an object of 500,000 names takes a second. Other bodies have a few
+ * thousand at most, and anybody who may call the console sends them.
+ */
+export const BODY_PARTS = {
+  management: { parts: 64 * 1024, names: 4096 },
+  backup: { parts: 4 * 1024 * 1024, names: 16 * 1024 },
+} as const satisfies Record<keyof typeof BODY_MAX_BYTES, JsonPartsLimits>;
 const DISCARD_MAX_BYTES = 128 * MEBIBYTE;
 /** A client that sends nothing for this long is taken to wait for the answer. */
 const DISCARD_SILENCE_MS = 500;
-const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": BODY_MAX_BYTES.backup };
+
+/** Which bounds the body of a request to this path has. */
+export function bodyKind(path: string): keyof typeof BODY_MAX_BYTES {
+  return path === "/api/v1/backup/restore" ? "backup" : "management";
+}
 
 /**
  * The credential of a request for a user of this tenant. Only a gateway that narrows the answer takes it: an older one refuses it
@@ -56,13 +70,17 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
  * requests with the right token get here.
  */
 export const limitBody: MiddlewareHandler<ApiTypes> = async (c, next) =>
-  await bodyLimit({
-    maxSize: LARGER_BODIES[c.req.path] ?? BODY_MAX_BYTES.management,
+  await limitBodyTo(BODY_MAX_BYTES[bodyKind(c.req.path)])(c, next);
+
+/** The same for a route whose bodies are smaller. */
+export const limitBodyTo = (maxSize: number): MiddlewareHandler<ApiTypes> =>
+  bodyLimit({
+    maxSize,
     onError: async (refused) => {
       await discard(refused.req.raw.body);
       throw new GatewayError("request_too_large", { headers: { connection: "close" } });
     },
-  })(c, next);
+  });
 
 async function discard(body: ReadableStream<Uint8Array> | null): Promise<void> {
   if (body === null || body.locked) return;

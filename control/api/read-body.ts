@@ -4,12 +4,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { hasMoreParts } from "../kernel/json-parts.ts";
 import { fieldError } from "../kernel/parse.ts";
 import { repeatedName } from "../kernel/repeated-name.ts";
-
-/**
- * More than any backup of its size has; 60 MB of nothing but small objects would keep the service from all others for a minute, and
- * each look at an object of 500,000 names takes a second.
- */
-const PARTS_MAX = { parts: 4 * 1024 * 1024, names: 16 * 1024 };
+import { BODY_PARTS, bodyKind } from "./guard.ts";
 
 interface JsonBody {
   readonly text: string;
@@ -27,7 +22,7 @@ export async function readBody(c: Context, isOptional: boolean): Promise<JsonBod
       headers: { "accept-encoding": "identity" },
     });
   const bytes = new Uint8Array(await c.req.arrayBuffer());
-  if (hasMoreParts(bytes, PARTS_MAX)) throw new GatewayError("request_too_large");
+  if (hasMoreParts(bytes, BODY_PARTS[bodyKind(c.req.path)])) throw new GatewayError("request_too_large");
   const body = parseJson(bytes, isOptional);
   const repeated = repeatedName(bytes);
   if (repeated !== null) throw fieldError(repeated, "must be given only once");

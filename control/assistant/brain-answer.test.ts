@@ -24,6 +24,12 @@ describe("an answer of the model", () => {
     expect(answer.turn).toEqual({ text: "aaaaa", calls: [], tokens: null });
   });
 
+  it("of more parts than a model writes is left out unparsed", () => {
+    const answer = new BrainAnswer();
+    const event = (parts: number) => `{"choices":[{"delta":{"content":"a"}}],"x":[${"{},".repeat(parts)}{}]}`;
+    expect([answer.take(event(1000)), answer.take(event(20_000))]).toEqual(["a", ""]);
+  });
+
   it("has limited text, calls and arguments", () => {
     const answer = new BrainAnswer();
     const call = (index: number) => ({ index, function: { name: "n", arguments: "x".repeat(100_000) } });

@@ -2,6 +2,7 @@
  * Reads what the model streams (chat completions) into its text and its calls. Pure. The stream is hostile: whatever is of
  * another kind is left out, and what is kept is bounded.
  */
+import { parseBounded } from "../kernel/json-parts.ts";
 import type { ModelCall } from "./model-tools.ts";
 
 /** What the model has said in one turn. */
@@ -16,6 +17,8 @@ const TEXT_MAX_CHARACTERS = 32 * 1024;
 const ARGUMENTS_MAX_CHARACTERS = 128 * 1024;
 const CALLS_MAX = 8;
 const NAME_MAX_CHARACTERS = 200;
+/** Of an event, or of a whole completion: texts and arguments are strings, so an honest one has a few dozen. */
+const PARTS_MAX = { parts: 16 * 1024, names: 4096 };
 /** More than a model can read is no count of what it has read. */
 const TOKENS_MAX = 10_000_000;
 
@@ -93,7 +96,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseBounded(text, PARTS_MAX);
   } catch {
     return null;
   }

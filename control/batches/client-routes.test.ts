@@ -4,7 +4,7 @@
  * @module-tag check
  */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
@@ -133,6 +133,40 @@ it("a batch whose results would be deleted later is refused, because nothing wou
   expect({ status: answer.status, body: await answer.json() }).toMatchObject({
     status: 400,
     body: { error: { param: "output_expires_after" } },
+  });
+});
+
+describe("the body that makes a batch", () => {
+  const json = { "content-type": "application/json" };
+  const sent = async (body: object | string) => {
+    const call = await callsOf();
+    const made = { input_file_id: await newFile(call), endpoint: "/v1/embeddings", completion_window: "24h" };
+    const text = typeof body === "string" ? body : JSON.stringify({ ...made, ...body });
+    const escaped = text.replace(/ä/g, "\\u00e4");
+    const response = await call("/v1/batches", { method: "POST", body: escaped }, json);
+    const { error } = (await response.json()) as { error?: { code: string; param: string | null } };
+    return { status: response.status, code: error?.code, param: error?.param };
+  };
+  const metadataOf = (count: number, value: unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}`.padEnd(64, "ä"), value]));
+
+  it("has room for the longest names and values, written as escapes", async () => {
+    expect(await sent({ metadata: metadataOf(16, "ä".repeat(512)) })).toMatchObject({ status: 200 });
+  });
+
+  it("is refused when it is larger, or of more parts, before it is parsed", async () => {
+    const refused = { status: 413, code: "request_too_large" };
+    expect(await sent({ metadata: metadataOf(4000, "") })).toMatchObject(refused);
+    expect(await sent({ x: Array.from({ length: 5000 }, () => 0) })).toMatchObject(refused);
+    expect(await sent("[".repeat(5000) + "]".repeat(5000))).toMatchObject(refused);
+  });
+
+  it("has at most 16 names of metadata, which are counted before each is judged", async () => {
+    expect(await sent({ metadata: metadataOf(17, "") })).toMatchObject({ status: 400, param: "metadata" });
+    expect(await sent({ metadata: metadataOf(17, 0) })).toMatchObject({ status: 400, param: "metadata" });
+    for (const metadata of [["a"], "a", 1, { a: 1 }])
+      expect(await sent({ metadata })).toMatchObject({ status: 400, code: "validation_failed" });
+    expect(await sent({ metadata: null })).toMatchObject({ status: 200 });
   });
 });
 

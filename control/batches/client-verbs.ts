@@ -8,12 +8,15 @@ import type { Transaction } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { keepConsoleKey } from "../kernel/keep-console-key.ts";
+import { createdMicros, timeOf } from "../kernel/paging.ts";
 import { fieldError } from "../kernel/parse.ts";
 import { rowIdOf } from "./batch-record.ts";
 import { checkQuota } from "./files/file-store.ts";
 import { type BatchRow, batches, type FileRow, files } from "./tables.ts";
 
 const WINDOW_MS = 86_400_000;
+/** Rows of a list that one statement reads: the embedded database takes the thread for some ms. */
+const FILES_AT_ONCE = 500;
 
 /** Who asks, by what the Worker says. */
 export interface Caller {
@@ -60,15 +63,24 @@ export async function ownFiles(
     eq(files.tenant_id, tenantId),
     eq(files.complete, true),
     purpose === undefined ? undefined : sql`${files.purpose} = ${purpose}`,
-    lastId === null ? undefined : beyond(at, files, lastId, order),
   );
   const ordered = order === "desc" ? [desc(files.created_at), desc(files.id)] : [files.created_at, files.id];
-  return await ctx.db
-    .select()
-    .from(files)
-    .where(wanted)
-    .orderBy(...ordered)
-    .limit(limit);
+  const rows: FileRow[] = [];
+  let last = lastId === null ? null : placeOf(files, lastId);
+  for (;;) {
+    const partMax = Math.min(FILES_AT_ONCE, limit - rows.length);
+    const part = await ctx.db
+      .select({ ...getTableColumns(files), micros: createdMicros(files.created_at) })
+      .from(files)
+      .where(and(wanted, last === null ? undefined : beyond(at, last, order)))
+      .orderBy(...ordered)
+      .limit(partMax);
+    rows.push(...part);
+    const end = part.at(-1);
+    if (end === undefined || part.length < partMax || rows.length === limit) return rows;
+    // not by its id: it can be deleted meanwhile
+    last = sql`(${timeOf(end.micros)}, ${end.id}::uuid)`;
+  }
 }
 
 /** Of the errors of a batch, a list has only the first. */
@@ -83,7 +95,7 @@ export async function ownBatches(
   const at = sql`(${batches.created_at}, ${batches.id})`;
   const wanted = and(
     eq(batches.tenant_id, tenantId),
-    lastId === null ? undefined : beyond(at, batches, lastId, "desc"),
+    lastId === null ? undefined : beyond(at, placeOf(batches, lastId), "desc"),
   );
   return await ctx.db
     .select({ ...getTableColumns(batches), errors: firstError })
@@ -93,9 +105,11 @@ export async function ownBatches(
     .limit(limit);
 }
 
-/** The time is compared as the database has it: ours has fewer digits. */
-function beyond(at: SQL, table: typeof files | typeof batches, id: string, order: "asc" | "desc"): SQL {
-  const last = sql`(SELECT l.created_at, l.id FROM ${table} l WHERE l.id = ${id})`;
+/** Where a row is in the order of its list. The time is compared as the database has it: ours has fewer digits. */
+const placeOf = (table: typeof files | typeof batches, id: string): SQL =>
+  sql`(SELECT l.created_at, l.id FROM ${table} l WHERE l.id = ${id})`;
+
+function beyond(at: SQL, last: SQL, order: "asc" | "desc"): SQL {
   return order === "desc" ? sql`${at} < ${last}` : sql`${at} > ${last}`;
 }
 

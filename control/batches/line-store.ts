@@ -3,7 +3,7 @@
  * request: two processes never both end a line (docs/rules/batches.md#exactly-once).
  */
 import { sql } from "drizzle-orm";
-import type { Database } from "../db/connect.ts";
+import type { Database, Transaction } from "../db/connect.ts";
 import { errorIn, lineFault, type SentLine } from "./line-sender.ts";
 
 export interface ClaimedLine extends SentLine {
@@ -81,6 +81,25 @@ export async function claimLines(
       RETURNING l.batch_id, l.n, l.tries, l.request_id, l.cell, l.model, l.body`),
   );
   return claimed.map(lineOf).toSorted((one, other) => one.n - other.n);
+}
+
+/** By one statement. */
+const DELETED_AT_ONCE = { lines: 500, bytes: 2 * 1024 * 1024 };
+
+/** Deletes the next lines of a batch, as many as hold nobody up. Returns whether there were any. */
+export async function deleteSomeLines(db: Database | Transaction, batchId: string): Promise<boolean> {
+  const gone = await rowsOf<{ readonly n: number }>(
+    db.execute(sql`
+      WITH next AS MATERIALIZED (
+        SELECT n, pg_column_size(body) AS bytes FROM batch_lines
+        WHERE batch_id = ${batchId} ORDER BY n LIMIT ${DELETED_AT_ONCE.lines}
+      ), fitting AS (
+        SELECT n, sum(bytes) OVER (ORDER BY n) <= ${DELETED_AT_ONCE.bytes} OR row_number() OVER (ORDER BY n) = 1 AS fits
+        FROM next)
+      DELETE FROM batch_lines l USING fitting
+      WHERE fitting.fits AND l.batch_id = ${batchId} AND l.n = fitting.n RETURNING l.n`),
+  );
+  return gone.length > 0;
 }
 
 /** Lines that some process has sent and not ended. */

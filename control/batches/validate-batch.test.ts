@@ -5,12 +5,14 @@
  */
 import { randomUUID } from "node:crypto";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Batch } from "../../shared/schema/batch.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { deletedAtOnce } from "../../test/harness/deleted-at-once.ts";
 import { completeFile, storeUpload } from "./files/file-store.ts";
-import { type BatchRow, batches, batchLines } from "./tables.ts";
+import { bodyIn, LargeLines } from "./large-lines.ts";
+import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 import { validateBatch } from "./validate-batch.ts";
 
 const HEAD = '"method":"POST","url":"/v1/chat/completions"';
@@ -85,6 +87,76 @@ describe("the body of a line", () => {
   });
 });
 
+describe("a line of more than 64 KiB", () => {
+  const long = `"note":"${"x".repeat(70_000)}"`;
+  const members = Array.from({ length: 100_000 }, (_, at) => `"${at}":0`).join();
+
+  it("is wrong as a shorter one is, and runs as it stands there", async () => {
+    const body = '{"model":"m","seed":12345678901234567890}';
+    const wrong = [
+      `"custom_id":"",${HEAD},"body":${body}`,
+      `"custom_id":7,${HEAD},"body":${body}`,
+      `"custom_id":"${"i".repeat(513)}",${HEAD},"body":${body}`,
+      `${HEAD},"body":${body}`,
+      `"custom_id":"1","method":["POST"],"url":{},"body":${body}`,
+      `"custom_id":"2","method":"POST","url":"/v1/other","body":${body}`,
+      ...[
+        '[{"model":"m"}]',
+        "null",
+        '"m"',
+        "{}",
+        '{"model":{}}',
+        '{"model":""}',
+        `{"model":"${"m".repeat(5000)}"}`,
+      ].map((each) => `"custom_id":"3",${HEAD},"body":${each}`),
+      ...["stream", "background"].flatMap((name) =>
+        ["true", "null", "false", "[]"].map(
+          (value) => `"custom_id":"4",${HEAD},"body":{"model":"m","${name}":${value}}`,
+        ),
+      ),
+      `"custom_id":"5",${HEAD},"body":${body},"body":${body}`,
+      `"custom_id":"6",${HEAD},"body":${body},`,
+      `"custom_id":"4",${HEAD},"__proto__":{},"body":${body}`,
+    ];
+    const short = await validated(...wrong.map((fields) => `{${fields}}`), "[1]", '"text"', "null", "[");
+    const [listed, text] = [`["${"x".repeat(70_000)}"]`, `"${"x".repeat(70_000)}"`];
+    const padded = wrong.map((fields) => `{${long},${fields}}`);
+    expect(await validated(...padded, listed, text, "null", `[${text}`)).toEqual(short);
+    expect((short.errors ?? []).length).toBeGreaterThan(20);
+    const right = await validated(`{${long},"custom_id":"1",${HEAD},"body":{${members},"model":"m","seed":1.0}}`);
+    expect(right).toEqual({ status: "in_progress", errors: [], bodies: [`{${members},"model":"m","seed":1.0}`] });
+  });
+
+  it("is not parsed on the thread of the service", async () => {
+    const batch = await newBatch(`{"custom_id":"1",${HEAD},${members},"body":{"model":"m",${members}}}`);
+    const parsing = vi.spyOn(JSON, "parse");
+    await validate(batch);
+    expect(Math.max(...parsing.mock.calls.map(([text]) => text.length))).toBeLessThan(64 * 1024);
+  });
+
+  it("is searched for its body with turns of the event loop", async () => {
+    let turns = 0;
+    let next = setImmediate(function count() {
+      turns += 1;
+      next = setImmediate(count);
+    });
+    const body = await bodyIn(`{${members},"body":{${members}}}`);
+    clearImmediate(next);
+    expect({ isWhole: body === `{${members}}`, hasTurns: turns > 10 }).toEqual({ isWhole: true, hasTurns: true });
+  });
+
+  it("fails when its thread ends, and the next one has another thread", async () => {
+    const large = new LargeLines();
+    const nothing = large.outline(`${long} no JSON`);
+    expect(await nothing).toBeUndefined();
+    const waiting = large.outline("[".repeat(200_000));
+    large.end();
+    await expect(waiting).rejects.toThrow();
+    expect(await large.outline('{"custom_id":"a","x":[1]}')).toEqual({ custom_id: "a" });
+    large.end();
+  });
+});
+
 describe("a file", () => {
   const line = (id: string) => `{"custom_id":"${id}",${HEAD},"body":{"model":"m"}}`;
   const shown = async ({ id }: BatchRow) => {
@@ -107,6 +179,26 @@ describe("a file", () => {
       status: "in_progress",
       codes: [],
     });
+  });
+
+  it("with a wrong last line, or a batch that was begun before, loses its stored lines in steps", async () => {
+    const { db } = control.ctx;
+    const batch = await newBatch(...Array.from({ length: 1200 }, (_, at) => line(`line-${at}`)), "wrong");
+    await db.execute(sql`INSERT INTO batch_lines (batch_id, n, custom_id, model, body)
+      SELECT ${batch.id}, n, n, 'm', repeat(md5(n::text), 100) FROM generate_series(1, 1200) n`);
+    const deleted = await deletedAtOnce(db, "batch_lines", async () => await validate(batch));
+    expect({ most: Math.max(...deleted), sum: deleted.reduce((sum, each) => sum + each, 0) }).toEqual({
+      most: 500,
+      sum: 2400,
+    });
+    expect(await shown(batch)).toEqual({ status: "failed", codes: ["invalid_json_line"] });
+  });
+
+  it("that is being deleted starts no batch", async () => {
+    const batch = await newBatch(line("1"));
+    await control.ctx.db.update(files).set({ complete: false }).where(eq(files.id, batch.input_file_id));
+    await validate(batch);
+    expect(await shown(batch)).toEqual({ status: "failed", codes: ["input_file_not_found"] });
   });
 
   it("that was begun three times and never read to its end is refused", async () => {

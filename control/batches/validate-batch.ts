@@ -1,20 +1,23 @@
 /** Reads the file of a batch once: its lines are stored to be run, or the batch fails with what is wrong (docs/rules/batches.md#validation). */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { and, eq } from "drizzle-orm";
 import type { BatchFault } from "../../shared/schema/batch.ts";
 import { batchLineSchema } from "../../shared/schema/batch.ts";
-import { atOnce } from "../../shared/steps.ts";
-import { scanTopLevel } from "../../shared/wire/json-top-level.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { BucketError } from "../kernel/bucket/bucket.ts";
 import { errorDetailsOf, IN_WORDS } from "../kernel/parse.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
 import { type FileStore, piecesOf } from "./files/contents.ts";
 import { linesOf } from "./files/file-store.ts";
+import { bodyIn, LargeLines } from "./large-lines.ts";
+import { deleteSomeLines } from "./line-store.ts";
 import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const FAULTS_MAX = 50;
 const ROWS_AT_ONCE = 200;
 const ROWS_MAX_BYTES = 1024 * 1024;
+/** A longer line is parsed in a thread of its own; after as many characters of shorter ones, others have a turn. */
+const PARSED_MAX_CHARS = 64 * 1024;
 /** Tries to read a file: what ends the process, or fails here, would do so again. */
 const TRIES_MAX = 3;
 
@@ -42,6 +45,7 @@ export async function validateBatch(
   { now, goesOn }: ValidateOptions,
 ): Promise<void> {
   const { db } = store;
+  await forgetLines(db, batch);
   const tried = await begin(db, batch, now());
   if (tried === null) return;
   /** What has stopped this try is not the file. */
@@ -51,18 +55,24 @@ export async function validateBatch(
       .set({ errors: tried })
       .where(and(eq(batches.id, batch.id), eq(batches.status, "validating"))));
   const late = fault("batch_expired", null, "the batch expired before its file was read", null);
+  const large = new LargeLines();
   const isLate = batch.expires_at <= now();
   const read = isLate
     ? { lines: 0, faults: [late] }
-    : await storeLines(store, batch, goesOn).catch(async (error: unknown) => {
-        if (isOutage(error)) await withdraw().catch(() => undefined);
-        throw error;
-      });
+    : await storeLines(store, batch, large, goesOn)
+        .catch(async (error: unknown) => {
+          if (isOutage(error)) await withdraw().catch(() => undefined);
+          throw error;
+        })
+        .finally(() => large.end());
   if (read === null) return await withdraw();
   const { lines, faults } = read;
+  if (faults.length > 0) await forgetLines(db, batch);
   await db.transaction(async (tx) => {
     if (!(await isValidating(tx, batch, "update"))) return;
-    const found = and(eq(files.id, batch.input_file_id), eq(files.tenant_id, batch.tenant_id));
+    const own = and(eq(files.id, batch.input_file_id), eq(files.tenant_id, batch.tenant_id));
+    // one that is being deleted has lost pieces
+    const found = and(own, eq(files.complete, true));
     const [file] = await tx.select({ id: files.id }).from(files).where(found);
     const gone = fault("input_file_not_found", null, "the input file does not exist any more", "input_file_id");
     const empty = fault("empty_file", null, "the input file has no lines", "input_file_id");
@@ -114,6 +124,14 @@ async function begin(db: Database, { id }: BatchRow, at: Date): Promise<readonly
   });
 }
 
+/** Deletes its lines in steps that leave turns to others. */
+async function forgetLines(db: Database, batch: BatchRow): Promise<void> {
+  for (let left = true; left; )
+    left = await db.transaction(
+      async (tx) => (await isValidating(tx, batch, "share")) && (await deleteSomeLines(tx, batch.id)),
+    );
+}
+
 /** Whether a store is away, which says nothing about the file. */
 const isOutage = (error: unknown): boolean => error instanceof BucketError || failureLevel(error) === "debug";
 
@@ -127,6 +145,7 @@ async function isValidating(tx: Transaction, { id }: BatchRow, lock: "update" | 
 async function storeLines(
   files: FileStore,
   batch: BatchRow,
+  large: LargeLines,
   goesOn: () => boolean,
 ): Promise<{ readonly lines: number; readonly faults: readonly BatchFault[] } | null> {
   const faults: BatchFault[] = [];
@@ -134,6 +153,8 @@ async function storeLines(
   let held: ReadLine[] = [];
   let heldBytes = 0;
   let lines = 0;
+  /** Since the last turn. */
+  let chars = 0;
   const store = async (): Promise<boolean> => {
     const rows = faults.length === 0 ? held : [];
     held = [];
@@ -146,8 +167,13 @@ async function storeLines(
     });
   };
   for await (const { n, text } of linesOf(piecesOf(files, batch.input_file_id))) {
-    const read = readLine(batch, n, text);
+    const read = await readLine(batch, n, text, large);
     lines += 1;
+    chars += text?.length ?? 0;
+    if (chars > PARSED_MAX_CHARS) {
+      chars = 0;
+      await nextTurn();
+    }
     if ("code" in read) faults.push(read);
     else if (ids.has(read.custom_id)) faults.push(fault("duplicate_custom_id", n, "another line has it", "custom_id"));
     else {
@@ -161,9 +187,14 @@ async function storeLines(
   return (await store()) ? { lines, faults } : null;
 }
 
-function readLine(batch: BatchRow, n: number, text: string | null): ReadLine | BatchFault {
+async function readLine(
+  batch: BatchRow,
+  n: number,
+  text: string | null,
+  large: LargeLines,
+): Promise<ReadLine | BatchFault> {
   if (text === null) return fault("invalid_line", n, "must be UTF-8 and at most 4 MiB", null);
-  const value = jsonOf(text);
+  const value = text.length > PARSED_MAX_CHARS ? await large.outline(text) : jsonOf(text);
   if (value === undefined) return fault("invalid_json_line", n, "is not valid JSON", null);
   const parsed = batchLineSchema.safeParse(value, IN_WORDS);
   if (!parsed.success) {
@@ -172,15 +203,9 @@ function readLine(batch: BatchRow, n: number, text: string | null): ReadLine | B
   }
   const { custom_id, url, body } = parsed.data;
   if (url !== batch.endpoint) return fault("mismatched_url", n, `must be ${batch.endpoint}, as in the batch`, "url");
-  const ran = bodyIn(Buffer.from(text));
+  const ran = await bodyIn(text);
   if (ran === null) return fault("invalid_line", n, "must be there once", "body");
   return { batch_id: batch.id, n, custom_id, model: body.model, body: ran };
-}
-
-/** The body of a valid line as it stands there: parsed and written again, its numbers could differ. Null: it has several. */
-function bodyIn(line: Buffer): string | null {
-  const [body, another] = atOnce(scanTopLevel(line, (name) => name === "body"))?.members ?? [];
-  return body === undefined || another !== undefined ? null : line.toString("utf8", body.value.start, body.value.end);
 }
 
 function jsonOf(text: string): unknown {

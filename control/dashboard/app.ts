@@ -14,8 +14,10 @@ import { isReadOnly, isWide } from "../../shared/fields/roles.ts";
 import { ownPath } from "../../shared/network/own-path.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import { clientAddress } from "../api/client-address.ts";
+import { BODY_PARTS } from "../api/guard.ts";
 import { type Asker, Assistant, AssistantOff, ProposalUnusable } from "../assistant/assistant.ts";
 import type { Database } from "../db/connect.ts";
+import { hasMoreParts } from "../kernel/json-parts.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
@@ -382,10 +384,11 @@ function pathOf(request: Request): string {
 }
 
 async function jsonOf(c: Context): Promise<unknown> {
-  return jsonIn(await c.req.arrayBuffer());
+  return jsonIn(new Uint8Array(await c.req.arrayBuffer()));
 }
 
-function jsonIn(bytes: ArrayBuffer | Uint8Array): unknown {
+function jsonIn(bytes: Uint8Array): unknown {
+  if (hasMoreParts(bytes, BODY_PARTS.management)) tooLarge();
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {

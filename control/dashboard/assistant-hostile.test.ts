@@ -304,6 +304,14 @@ describe("who asks", () => {
     expect(last(events)).toMatchObject({ kind: "failed", code });
   });
 
+  it("sends no body of more parts than an honest one has", async () => {
+    const zeros = Array.from({ length: 70_000 }, () => 0);
+    for (const path of ["ask", "run", "outcome"]) {
+      const response = await assistant.admin.send("POST", `/api/assistant/${path}`, { token: "x", zeros });
+      expect({ path, status: response.status }).toEqual({ path, status: 413 });
+    }
+  });
+
   it("runs nothing that was proposed before the own role, or the session, has ended", async () => {
     const tenant = await assistant.api<Tenant>("POST", "/tenants", { name: "outlasting" });
     const { browser, update } = await ann();

@@ -5,7 +5,7 @@
  * @module-tag check
  */
 import { eq } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
@@ -93,6 +93,18 @@ describe("a model", () => {
       "max_tokens",
       "max_completion_tokens",
     ]);
+  });
+
+  it("whose upstream answers with very many parts is judged, and they are not parsed", async () => {
+    const model = await scene.model();
+    scene.answers = { completions: { body: `{"usage":{},"x":${"[".repeat(400_000)}${"]".repeat(400_000)}}` } };
+    const parsing = vi.spyOn(JSON, "parse");
+    await scene.tick();
+    const longest = Math.max(...parsing.mock.calls.map(([text]) => text.length));
+    expect({ status: (await detail(model)).checks[0]?.status, isLong: longest > 100_000 }).toEqual({
+      status: "healthy",
+      isLong: false,
+    });
   });
 
   it("shows the beginning of the answer, never the credential", async () => {

@@ -9,6 +9,7 @@ import { z } from "zod";
 import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
 import { accessHeaders, type UpstreamAccess } from "../../shared/network/upstream-access.ts";
 import { upstreamUrl } from "../../shared/network/upstream-url.ts";
+import { ANSWER_PARTS, parseBounded } from "../kernel/json-parts.ts";
 import { fetchAnswer, type OutboundAnswer, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import type { CatalogCache } from "./catalogs.ts";
 import {
@@ -194,7 +195,7 @@ function usageOf({ text }: OutboundAnswer): Pick<ProbeUsage, "inputTokens" | "ou
 
 function parsed(text: string | null): unknown {
   try {
-    return JSON.parse(text ?? "");
+    return parseBounded(text ?? "", ANSWER_PARTS);
   } catch {
     return null;
   }

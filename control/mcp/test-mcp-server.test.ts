@@ -134,7 +134,7 @@ describe("trying an MCP server", () => {
     ["/wrong-id", "no reply to the request"],
     ["/nothing", "no list of tools"],
     ["/large", "answer too large"],
-    ["/deep", "no reply to the request"],
+    ["/deep", "answer too large"],
   ])("says what is wrong in its own words: %s", async (path, error) => {
     expect(await tried(oddUrl(path), SECRET)).toMatchObject({ ok: false, tools: [], error });
   });

@@ -37,17 +37,25 @@ const batchFaultSchema = z.object({
 });
 export type BatchFault = z.infer<typeof batchFaultSchema>;
 
+const hasNames = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** POST /v1/batches */
 export const createBatchSchema = z.object({
   input_file_id: z.string({ error: "must be the id of a file" }),
   endpoint: oneOf(BATCH_ENDPOINTS),
   completion_window: z.literal("24h", { error: "must be 24h" }),
   metadata: z
-    .record(z.string().max(64, "names have at most 64 characters"), z.string().max(512), {
-      error: "must be an object of texts",
-    })
-    .refine((metadata) => Object.keys(metadata).length <= 16, "must have at most 16 names")
-    .refine(isStorableJson, NOT_STORABLE)
+    .unknown()
+    // counted before each of them is judged
+    .refine((metadata) => !hasNames(metadata) || Object.keys(metadata).length <= 16, "must have at most 16 names")
+    .pipe(
+      z
+        .record(z.string().max(64, "names have at most 64 characters"), z.string().max(512), {
+          error: "must be an object of texts",
+        })
+        .refine(isStorableJson, NOT_STORABLE),
+    )
     .nullable()
     .optional(),
   // ignored, it would promise a deletion

@@ -4,13 +4,14 @@
  * @module-tag check
  */
 import { randomUUID } from "node:crypto";
-import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { and, eq, inArray, sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../../test/harness/control.ts";
+import { deletedAtOnce } from "../../../test/harness/deleted-at-once.ts";
 import { publicId } from "../batch-record.ts";
-import { createBatch, ownBatches } from "../client-verbs.ts";
+import { createBatch, ownBatches, ownFiles } from "../client-verbs.ts";
 import { batches, files } from "../tables.ts";
 import { piecesOf } from "./contents.ts";
 import { completeFile, deleteFile, deleteOldFiles, storeUpload } from "./file-store.ts";
@@ -108,6 +109,48 @@ describe("open batches of a tenant", () => {
     await deleteFile(db, file);
     expect(await db.$count(files, eq(files.id, file))).toBe(0);
   });
+});
+
+it("a file goes in steps, and is seen by nobody from the first one on", async () => {
+  const { db } = control.ctx;
+  const tenantId = await tenantWith();
+  const id = await upload(tenantId, "x".repeat(5 * 1024 * 1024));
+  const old = await upload(tenantId, "x".repeat(5 * 1024 * 1024));
+  const seen: boolean[] = [];
+  const look = async (): Promise<void> => {
+    for (let left = 1; left > 0; left = await db.$count(files, eq(files.id, id)))
+      seen.push((await db.$count(files, and(eq(files.id, id), eq(files.complete, true)))) > 0);
+  };
+  const pieces = await deletedAtOnce(db, "file_pieces", async () => {
+    await Promise.all([deleteFile(db, id), look()]);
+    await deleteOldFiles(db, new Date(), new Date(Date.now() + 60_000));
+  });
+  expect({ most: Math.max(...pieces), left: await db.$count(files, inArray(files.id, [id, old])) }).toEqual({
+    most: 8,
+    left: 0,
+  });
+  expect(pieces.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(40);
+  expect(seen.slice(1)).not.toContain(true);
+});
+
+it("a list of files is read in parts, each file once and in its order", async () => {
+  const { db } = control.ctx;
+  const tenantId = await tenantWith();
+  await db.execute(sql`
+    INSERT INTO files (tenant_id, purpose, filename, complete, created_at)
+    SELECT ${tenantId}, 'batch', 'a', true, now() + n / 3 * interval '1 microsecond' FROM generate_series(1, 1200) n`);
+  const mine = await db.select().from(files).where(eq(files.tenant_id, tenantId)).orderBy(files.created_at, files.id);
+  const ids = mine.map((row) => row.id);
+  const parts = vi.spyOn(db, "select");
+  const listed = async (order: "asc" | "desc", limit: number, lastId: string | null = null) => {
+    parts.mockClear();
+    const options = { limit, lastId, order, purpose: undefined };
+    const rows = await ownFiles({ ctx: control.ctx, tenantId, keyId: randomUUID() }, options);
+    return { ids: rows.map((row) => row.id), parts: parts.mock.calls.length };
+  };
+  expect(await listed("asc", 10_001)).toEqual({ ids, parts: 3 });
+  expect(await listed("desc", 10_001)).toEqual({ ids: ids.toReversed(), parts: 3 });
+  expect(await listed("asc", 700, ids[99])).toEqual({ ids: ids.slice(100, 800), parts: 2 });
 });
 
 it("the newest ended batches of a tenant are kept, and a list has the first error of each", async () => {

@@ -27,6 +27,14 @@ describe("a call", () => {
     ]);
   });
 
+  it("takes no answer of more parts than an honest one has", async () => {
+    const nested = (depth: number) => ({ body: "[".repeat(depth) + "]".repeat(depth) });
+    sink.answer = () => nested(1000);
+    expect(await fetchJson({ url: sink.url, timeoutMs: 5000 })).toHaveLength(1);
+    sink.answer = () => nested(500_000);
+    await expect(fetchJson({ url: sink.url, timeoutMs: 5000 })).rejects.toThrow(/^answer too large$/);
+  });
+
   it("follows no redirect, and waits no longer than its timeout", async () => {
     sink.answer = () => ({ status: 307, headers: { location: "/elsewhere" } });
     expect(await fetchStatus({ url: sink.url, timeoutMs: 5000 })).toBe(307);

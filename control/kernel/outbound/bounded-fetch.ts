@@ -4,6 +4,7 @@
  */
 import { type FormData, fetch, type RequestInit, type Response } from "undici";
 import { isUrlAllowed, type SsrfPolicy } from "../../../shared/network/ssrf.ts";
+import { ANSWER_PARTS, hasMoreParts } from "../json-parts.ts";
 import { BlockedAddressError, guardedAgent } from "./guarded-connections.ts";
 
 const ANSWER_MAX_BYTES = 1024 * 1024;
@@ -31,7 +32,7 @@ interface OutboundCall {
   readonly policy?: SsrfPolicy;
   /** Cancels the call. */
   readonly signal?: AbortSignal;
-  /** The largest answer that {@link fetchJson} takes; absent: a megabyte. */
+  /** The largest answer that {@link fetchJson} takes, of the operator's own service; absent: a megabyte of limited parts. */
   readonly maxBytes?: number;
 }
 
@@ -44,13 +45,14 @@ export interface OutboundAnswer {
 
 /** The JSON of a 2xx answer. Throws OutboundError. */
 export async function fetchJson(call: OutboundCall): Promise<unknown> {
-  const text = await answered(call, {}, async (response) => {
-    if (response.ok) return await boundedText(response, call.maxBytes ?? ANSWER_MAX_BYTES);
+  const bytes = await answered(call, {}, async (response) => {
+    if (response.ok) return await boundedBytes(response, call.maxBytes ?? ANSWER_MAX_BYTES);
     await response.body?.cancel();
     throw new OutboundError(`http ${response.status}`, response.status);
   });
+  if (call.maxBytes === undefined && hasMoreParts(bytes, ANSWER_PARTS)) throw new OutboundError("answer too large");
   try {
-    return JSON.parse(text);
+    return JSON.parse(bytes.toString("utf8"));
   } catch {
     throw new OutboundError("not json");
   }
@@ -112,10 +114,10 @@ async function answered<T>(
   }
 }
 
-async function boundedText(response: Response, maxBytes: number): Promise<string> {
+async function boundedBytes(response: Response, maxBytes: number): Promise<Buffer> {
   const { chunks, whole } = await firstChunks(response, maxBytes);
   if (!whole) throw new OutboundError("answer too large");
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 /** The first megabyte of an answer, or as much as is allowed; the rest is cancelled. */

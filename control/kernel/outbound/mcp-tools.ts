@@ -16,6 +16,7 @@ import {
   rpcNotification,
   rpcRequest,
 } from "../../../shared/wire/json-rpc.ts";
+import { ANSWER_PARTS, hasMoreParts } from "../json-parts.ts";
 import { fetchReading, OutboundError } from "./bounded-fetch.ts";
 
 const REPLY_MAX_BYTES = 1024 * 1024;
@@ -153,6 +154,7 @@ async function firstReply(response: Response, id: number, answer: (text: string)
   const pieces: string[] = [];
   let bytes = 0;
   const replyIn = (text: string): RpcReply | null => {
+    if (hasMoreParts(Buffer.from(text), ANSWER_PARTS)) throw new OutboundError("answer too large");
     const { reply, answers } = received(text, id);
     for (const one of answers) answer(one);
     return reply;

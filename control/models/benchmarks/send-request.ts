@@ -2,6 +2,7 @@
 
 import type { StartBenchmark } from "../../../shared/schema/benchmark.ts";
 import { EventReader } from "../../../shared/wire/event-reader.ts";
+import { ANSWER_PARTS, parseBounded } from "../../kernel/json-parts.ts";
 import { fetchReading } from "../../kernel/outbound/bounded-fetch.ts";
 import type { LoadAnswer } from "./run-load.ts";
 
@@ -69,7 +70,7 @@ export function requestSender({
 function tokensOf(data: string): number | null {
   if (!data.includes('"usage"')) return null;
   try {
-    const { usage } = JSON.parse(data) as { usage?: { completion_tokens?: unknown } | null };
+    const { usage } = parseBounded(data, ANSWER_PARTS) as { usage?: { completion_tokens?: unknown } | null };
     const tokens = usage?.completion_tokens;
     return typeof tokens === "number" && Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX
       ? tokens
