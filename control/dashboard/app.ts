@@ -83,12 +83,9 @@ export function createDashboard(options: DashboardOptions): Hono {
   const sessions = new Sessions(options);
   const states = new SignInStates(env.sessionSecret, options);
   const attempts = new SignInAttempts(nowMs);
-  const guessers = new Guessers({
-    proxies: env.trustedProxies,
-    frontUsers: env.frontUsers,
-    ownUser: process.getuid?.(),
-    loopbackUsers: new LoopbackUsers(),
-  });
+  const { trustedProxies: proxies, frontUsers } = env;
+  const [ownUser, loopbackUsers] = [process.getuid?.(), new LoopbackUsers()];
+  const guessers = new Guessers({ proxies, frontUsers, ownUser, loopbackUsers });
   const failures = new AuthFailures();
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
