@@ -2,7 +2,7 @@
  * The Worker's configuration, validated once per isolate (docs/rules/configuration.md#variables): each variable with its
  * effect, its form, and the place of its value in {@link Env}. A malformed variable refuses every request, with a log line that
  * names the variable; no variable turns a check off. This file knows nothing of the platform, so `npm start` and a deployment
- * judge variables by the same rules.
+ * validate variables by the same rules.
  */
 import * as z from "zod";
 import { envJwtIssuers } from "../shared/access/jwt-issuers.ts";

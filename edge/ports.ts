@@ -76,7 +76,7 @@ export interface LookupOptions {
  */
 export interface Permit {
   /**
-   * Of a request that waits: resolves when it is granted, refused, or to be judged again. Throws GatewayError
+   * Of a request that waits: resolves when it is granted, refused, or to be checked again. Throws GatewayError
    * `scheduler_unavailable` when the Cell has been away for too long, and another error when the place is lost.
    */
   decision(): Promise<Decision | Stale>;
@@ -137,7 +137,7 @@ export interface Admission {
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /**
    * One call for an answer that needs no slot: compares the records that it rests on, and takes its row unless one is outdated.
-   * Null: the caller's access has ended, or may have, while the answer waited, so it must be judged again.
+   * Null: the caller's access has ended, or may have, while the answer waited, so it must be checked again.
    */
   confirmHit(hit: CacheHit, waiter: HitWaiter): Promise<CacheHitVerdict | null>;
   /** Takes the row of a request that the Cell may know; never throws. */

@@ -1,5 +1,5 @@
 /**
- * What charts take for a number. Values come from records that upstreams and admins have a part in, so each one is judged
+ * What charts take for a number. Values come from records that upstreams and admins have a part in, so each one is checked
  * here before it becomes a length: sums of what passes are finite (docs/rules/console-figures.md#charts).
  */
 

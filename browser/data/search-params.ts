@@ -1,5 +1,5 @@
 /**
- * What the address of a view says, judged: a parameter that is missing, of another kind or not known is absent, and the view
+ * What the address of a view says, validated: a parameter that is missing, of another kind or not known is absent, and the view
  * takes its default. The router reads values as JSON, so that a text may arrive as a number.
  */
 import { textOf } from "./untyped.ts";

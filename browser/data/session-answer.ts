@@ -1,4 +1,4 @@
-/** What the console's server says about the session, judged (docs/rules/console.md#sessions). Pure. */
+/** What the console's server says about the session, validated (docs/rules/console.md#sessions). Pure. */
 import { ApiError } from "./api-error.ts";
 import { fieldsOf, textOf } from "./untyped.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Values that an answer holds before anybody has judged them. The first load judges its two small answers with these instead of
+ * Values that an answer holds before they are validated. The first load validates its two small answers with these instead of
  * a schema library, which pages with forms load.
  */
 

@@ -1,4 +1,4 @@
-/** What a link says reaches its page: written into the address by the router, read back, and judged by the page. */
+/** What a link says reaches its page: written into the address by the router, read back, and validated by the page. */
 import { defaultParseSearch, defaultStringifySearch } from "@tanstack/react-router";
 import { expect, it } from "vitest";
 import { errorTarget } from "../explain/error-target.ts";
@@ -10,9 +10,9 @@ import { logsSearch } from "../pages/logs/logs-search.ts";
 /** What the page at the end of a link gets. */
 function arrived(
   { search }: LinkTarget,
-  judge: (search: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
+  validate: (search: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
 ) {
-  return judge(defaultParseSearch(defaultStringifySearch(search)));
+  return validate(defaultParseSearch(defaultStringifySearch(search)));
 }
 
 it.each([

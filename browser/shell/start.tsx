@@ -21,7 +21,7 @@ const Toasts = lazy(async () => ({ default: (await import("../ui/toasts.tsx")).T
 const ABOUT_USER = new Set(["signed_out", "account_pending", "account_disabled", "no_tenant", "forbidden"]);
 
 /**
- * Lets schemas judge without making code of texts, which the page's policy refuses (docs/rules/console.md#headers). The schema
+ * Lets schemas validate without making code of texts, which the page's policy refuses (docs/rules/console.md#headers). The schema
  * library reads this when it is loaded, so no module of the first load may import it.
  */
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });

@@ -1,6 +1,6 @@
 /**
  * When a tenant comes to be served, or ceases to be (docs/rules/tenants.md#access-windows). Pure. Whether it is served at one
- * instant is judged by the rule of the data plane alone; here that rule is asked for the instants at which its answer can change.
+ * instant is decided by the rule of the data plane alone; here that rule is asked for the instants at which its answer can change.
  */
 import { type AccessTerms, accessRefusal, localTime, type WeeklyWindow } from "../../shared/access/access-window.ts";
 

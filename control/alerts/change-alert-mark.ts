@@ -17,7 +17,7 @@ export async function changeAlertMark(ctx: VerbContext, key: string, input: unkn
     await lockAlerts(tx);
     const { mark: before, firing } = await foundAlert({ ...ctx, db: tx }, key);
     const since = firing?.since ?? null;
-    ctx.judge?.(before);
+    ctx.checkRecord?.(before);
     const nowMs = ctx.now().getTime();
     const acknowledged = body.acknowledged === undefined ? before.acknowledged : body.acknowledged === true;
     const muted = body.muted_until === undefined ? before.muted_until : body.muted_until;

@@ -87,8 +87,8 @@ describe("failures of an upstream", () => {
     await sender.take([failure("a", 1), failure("a", 2), failure("b", 3)]);
     const early = replicaAt(89, 40);
     expect({ done: await early.sender.raiseByShare(), asked: early.asked }).toEqual({ done: { raised: 0 }, asked: [] });
-    const judging = replicaAt(90, 40);
-    expect({ done: await judging.sender.raiseByShare(), asked: judging.asked }).toEqual({
+    const late = replicaAt(90, 40);
+    expect({ done: await late.sender.raiseByShare(), asked: late.asked }).toEqual({
       done: { raised: 1 },
       asked: ["a 0..60"],
     });

@@ -10,7 +10,7 @@ import { alertFailures } from "./tables.ts";
 const MINUTE_MS = 60_000;
 /** A row of the analytics store is there so long after its request. */
 const STORED_WITHIN_MS = 30_000;
-/** Failures that a cell reports later than this are judged without earlier ones. */
+/** Failures that a cell reports later than this are evaluated without earlier ones. */
 const KEPT_MS = 15 * MINUTE_MS;
 /** The alerts that are raised by rate: each is about a model, which its key names after the colon. */
 const BY_RATE = /^upstream_(?:request_failed|5xx_response|stream_error):/;
@@ -94,7 +94,7 @@ export class FailureRates {
   }
 
   /**
-   * The minutes in which failures were a large part of a model's requests, of those that were not judged yet. Rejects when the
+   * The minutes in which failures were a large part of a model's requests, of those that were not evaluated yet. Rejects when the
    * requests of a model are not known.
    */
   async failingMinutes(nowMs: number): Promise<readonly FailingMinute[]> {
@@ -111,11 +111,11 @@ export class FailureRates {
       .from(alertFailures)
       .where(ended)
       .groupBy(alertFailures.issue_key, minuteOf)
-      .having(sql`NOT bool_and(${alertFailures.judged})`);
+      .having(sql`NOT bool_and(${alertFailures.evaluated})`);
     const failing: FailingMinute[] = [];
     for (const { times, ...found } of minutes) {
       if (times >= LEAST && times * 100 >= (await this.#requestsIn(found)) * this.#rule.percent) failing.push(found);
-      else await this.#db.update(alertFailures).set({ judged: true }).where(ofMinute(found));
+      else await this.#db.update(alertFailures).set({ evaluated: true }).where(ofMinute(found));
     }
     return failing;
   }
@@ -123,7 +123,7 @@ export class FailureRates {
   /** The failures of a minute that are in no alert yet, as one; null: all are in one. */
   async raisedIn(tx: Transaction, found: FailingMinute): Promise<RaisedAlert | null> {
     const raised = await markRaised(tx, ofMinute(found));
-    await tx.update(alertFailures).set({ judged: true }).where(ofMinute(found));
+    await tx.update(alertFailures).set({ evaluated: true }).where(ofMinute(found));
     const last = raised.toSorted((a, b) => a.at_ms - b.at_ms).at(-1);
     if (last === undefined) return null;
     const issue = { issueKey: found.issueKey, title: last.title, detail: last.detail };

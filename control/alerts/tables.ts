@@ -80,5 +80,5 @@ export const alertFailures = pgTable("alert_failures", {
   /** Whether they are counted in an alert. */
   raised: boolean("raised").notNull().default(false),
   /** Whether they were compared with the requests of their minute. */
-  judged: boolean("judged").notNull().default(false),
+  evaluated: boolean("judged").notNull().default(false),
 });

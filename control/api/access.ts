@@ -82,7 +82,7 @@ interface Scope {
   /** What the caller sees of a handler's result. Throws 404 for a record of another tenant. */
   readonly shown: (result: unknown) => unknown;
   /** Throws 400 for a body that sets what only admins set. */
-  readonly judge: (body: unknown) => void;
+  readonly checkBody: (body: unknown) => void;
   /** Answers in place of the handler. */
   readonly list?: () => Promise<readonly object[]>;
 }
@@ -101,7 +101,7 @@ export async function scopeOf(c: Context<ApiTypes>, route: Declared & { readonly
       valuesOf: (name) => c.req.queries(name) ?? [],
       columns: (names) => names,
       shown: (result) => result,
-      judge: () => undefined,
+      checkBody: () => undefined,
     };
   const { user, fields, refused = [] } = route.access === "token" ? {} : (route.access ?? {});
   const id = (Object.values(c.req.param())[0] ?? "").toLowerCase();
@@ -133,7 +133,7 @@ export async function scopeOf(c: Context<ApiTypes>, route: Declared & { readonly
     valuesOf: (name) => values[name] ?? [],
     columns: (names) => (fields ?? names).filter(isShown),
     shown: (result) => shownIn(route.kind, result, shown),
-    judge: (body) => {
+    checkBody: (body) => {
       // What a form sends of a switch that is off changes nothing.
       const set = refused.filter((name) => ((Object(body) as Record<string, unknown>)[name] ?? false) !== false);
       refuseIfAny(set.map((path) => ({ path, message: "is set by admins only: leave it out or send false" })));

@@ -112,7 +112,7 @@ const PARTNERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Checks what happened to a value at a place of a body. */
-async function judge(path: string, value: unknown, response: Response): Promise<Body | null> {
+async function checkAnswer(path: string, value: unknown, response: Response): Promise<Body | null> {
   const answer = (await response.json()) as { readonly error?: Refusal } & Body;
   const about = `${path} = ${jsonText(value).slice(0, 100)}: ${response.status}`;
   expect({ about, isHandled: response.status < 500 }).toEqual({ about, isHandled: true });
@@ -163,7 +163,7 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
         fc.asyncProperty(field, async ([path, drawn]) => {
           const value = isBenchmarked(operation, path) ? absent(drawn) : drawn;
           const text = jsonText(withField({ ...example, ...names() }, path, value));
-          const answer = await judge(path, value, await send(operation.method, target.path, text));
+          const answer = await checkAnswer(path, value, await send(operation.method, target.path, text));
           // of some records there may only be a few
           if (operation.method === "post" && answer !== null)
             await send("delete", `${target.path}/${encodeURIComponent(String(answer["id"] ?? answer["name"]))}`);

@@ -97,7 +97,7 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   /** Who may call the route from a browser. Absent: admins. */
   readonly access?: Access | undefined;
   readonly body?: z.ZodType;
-  /** The body is a file: its verb refuses unknown fields itself, after it has judged the file's kind. */
+  /** The body is a file: its verb refuses unknown fields itself, after it has checked the file's kind. */
   readonly isFile?: true;
   readonly query?: Query;
   readonly answer?: Answer;
@@ -200,12 +200,12 @@ export function endpoint<
     const scope = await scopeOf(c, declared);
     refuseRepeated({ getAll: (name) => [...scope.valuesOf(name)] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
-    scope.judge(input);
+    scope.checkBody(input);
     const precondition = preconditionOf((name) => c.req.header(name), taken);
-    const { body, judge: strictJudge } = strict(input);
-    const judge = allOf([precondition, strictJudge]);
+    const { body, check: strictCheck } = strict(input);
+    const checkRecord = allOf([precondition, strictCheck]);
     const callOf = (ctx: VerbContext): Call<string, z.ZodObject> => ({
-      ctx: judge === undefined ? ctx : { ...ctx, judge },
+      ctx: checkRecord === undefined ? ctx : { ...ctx, checkRecord },
       path: c.req.param() as Record<string, string>,
       query: scope.query,
       body,

@@ -10,7 +10,7 @@ import type { Api } from "./types.ts";
 const HEADER = "if-match";
 const CREATION_HEADER = "if-none-match";
 
-export type Judge = (record: object) => void;
+export type RecordCheck = (record: object) => void;
 
 interface WriteRoute {
   readonly kind: string;
@@ -69,24 +69,24 @@ export const PRECONDITION = {
 };
 
 /**
- * Judges a record by the headers of a request; a record that does not exist has no `rev`. Throws 400 for a header that names
+ * Checks a record by the headers of a request; a record that does not exist has no `rev`. Throws 400 for a header that names
  * no revision, or is not taken.
  */
-export function preconditionOf(header: (name: string) => string | undefined, takes: Takes): Judge | undefined {
+export function preconditionOf(header: (name: string) => string | undefined, takes: Takes): RecordCheck | undefined {
   if (!takes.isWrite) return undefined;
-  return allOf([revisionJudge(header(HEADER), takes), absenceJudge(header(CREATION_HEADER), takes)]);
+  return allOf([revisionCheck(header(HEADER), takes), absenceCheck(header(CREATION_HEADER), takes)]);
 }
 
-/** Judges as each of them does; undefined if there is none. */
-export function allOf(given: readonly (Judge | undefined)[]): Judge | undefined {
-  const judges = given.filter((judge) => judge !== undefined);
-  if (judges.length === 0) return undefined;
+/** Checks as each of them does; undefined if there is none. */
+export function allOf(given: readonly (RecordCheck | undefined)[]): RecordCheck | undefined {
+  const checks = given.filter((check) => check !== undefined);
+  if (checks.length === 0) return undefined;
   return (record) => {
-    for (const judge of judges) judge(record);
+    for (const check of checks) check(record);
   };
 }
 
-function absenceJudge(header: string | undefined, { mayCreate }: Takes): Judge | undefined {
+function absenceCheck(header: string | undefined, { mayCreate }: Takes): RecordCheck | undefined {
   if (header === undefined) return undefined;
   if (!mayCreate)
     throw fieldError(CREATION_HEADER, "is not supported here: this request creates no record of a given name");
@@ -96,7 +96,7 @@ function absenceJudge(header: string | undefined, { mayCreate }: Takes): Judge |
   };
 }
 
-function revisionJudge(header: string | undefined, { hasRevision: isTaken }: Takes): Judge | undefined {
+function revisionCheck(header: string | undefined, { hasRevision: isTaken }: Takes): RecordCheck | undefined {
   if (header === undefined) return undefined;
   if (header.trim() === "*" && !isTaken) return undefined;
   if (header.trim() === "*")

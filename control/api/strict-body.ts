@@ -15,7 +15,7 @@ import {
 } from "../kernel/json-schema.ts";
 import { fieldError, refuseIfAny } from "../kernel/parse.ts";
 import { refuseUnknown, unknownFields } from "../kernel/unknown-field.ts";
-import { changedMeanwhile, type Judge } from "./precondition.ts";
+import { changedMeanwhile, type RecordCheck } from "./precondition.ts";
 import type { Api } from "./types.ts";
 
 /**
@@ -67,13 +67,13 @@ interface StrictBody {
   /** The body for the verb. Without nulls in a creation, where null means the default. */
   readonly body: unknown;
   /** Refuses the fields that differ from the record as it is. Undefined if the body repeats none. */
-  readonly judge?: Judge;
+  readonly check?: RecordCheck;
 }
 
-/** Judges a body of one route. Throws 400. */
+/** Checks a body of one route. Throws 400. */
 export type StrictBodies = (input: unknown) => StrictBody;
 
-/** Judges the bodies of a route. */
+/** Checks the bodies of a route. */
 export function strictBodies(app: Api, route: BodyRoute): StrictBodies {
   const ofRecord = recordFieldsOf(route);
   const ignored = [...OF_ANSWERS, ...(OBSERVED[route.answer?.meta()?.id ?? ""] ?? [])];
@@ -103,7 +103,7 @@ export function strictBodies(app: Api, route: BodyRoute): StrictBodies {
       throw fieldError("rev", "must be the whole number that was read, without quotes");
     return {
       body: given,
-      judge: (record) => {
+      check: (record) => {
         const present = record as Fields;
         if (Object.hasOwn(repeated, "rev") && repeated["rev"] !== present["rev"]) throw changedMeanwhile(record);
         const changed = paths.filter((path) => !isDeepStrictEqual(valueAt(input, path), valueAt(present, path)));

@@ -1,14 +1,14 @@
 /** What the model is offered, and what its calls mean (docs/rules/assistant.md#tools). */
 import { expect, it } from "vitest";
 import { OPERATIONS } from "../../test/harness/control/assistant-operations.ts";
-import { judgeCall, modelTools } from "./model-tools.ts";
+import { checkCall, modelTools } from "./model-tools.ts";
 import { operationName } from "./operations.ts";
 
 const ID = "7b0c3c3e-0000-4000-8000-000000000001";
-const judged = (name: string, args: unknown) =>
-  judgeCall({ id: "c", name, arguments: typeof args === "string" ? args : JSON.stringify(args) }, OPERATIONS);
-const change = (args: object) => judged("propose_change", args);
-const why = (given: ReturnType<typeof judged>) => (given.kind === "answer" ? given.text : given);
+const checked = (name: string, args: unknown) =>
+  checkCall({ id: "c", name, arguments: typeof args === "string" ? args : JSON.stringify(args) }, OPERATIONS);
+const change = (args: object) => checked("propose_change", args);
+const why = (given: ReturnType<typeof checked>) => (given.kind === "answer" ? given.text : given);
 
 it("names operations by method and path", () => {
   expect(operationName("PUT", "/models/{id}/endpoints/{endpoint_id}")).toBe("put_models_id_endpoints_endpoint_id");
@@ -39,11 +39,11 @@ it("bounds a schema that refers to itself", () => {
 });
 
 it("reads by an address in which every value is quoted", () => {
-  expect(judged("get_tenants", { q: "a&b=c#d", limit: 5, q2: "x" })).toMatchObject({
+  expect(checked("get_tenants", { q: "a&b=c#d", limit: 5, q2: "x" })).toMatchObject({
     kind: "read",
     call: { method: "GET", path: "/tenants?q=a%26b%3Dc%23d", body: null },
   });
-  expect(judged("get_tenants_id", { id: ID })).toMatchObject({ call: { path: `/tenants/${ID}` } });
+  expect(checked("get_tenants_id", { id: ID })).toMatchObject({ call: { path: `/tenants/${ID}` } });
 });
 
 it.each([
@@ -68,7 +68,7 @@ it.each([
   ["propose_change", { change: "patch_tenants_id_status", body: { status: "active" } }],
   ["propose_change", { change: "delete_tenants_id", parameters: { id: ID }, body: { really: true } }],
 ])("refuses %s with %j", (name, args) => {
-  expect(judged(name, args)).toMatchObject({ kind: "answer", isRefusal: true });
+  expect(checked(name, args)).toMatchObject({ kind: "answer", isRefusal: true });
 });
 
 it("refuses a field that the route would ignore, and says which there are", () => {
@@ -96,7 +96,7 @@ it("proposes a change that is completely named", () => {
 });
 
 it("describes a change without making one", () => {
-  const described = judged("describe_change", { change: "patch_tenants_id_status" });
+  const described = checked("describe_change", { change: "patch_tenants_id_status" });
   expect(described).toMatchObject({ kind: "answer", isRefusal: false });
   expect(why(described)).toContain('"required":["status"]');
 });

@@ -34,7 +34,7 @@ export interface ApiCall {
 }
 
 /** What a call means. */
-type JudgedCall =
+type CheckedCall =
   | { readonly kind: "read"; readonly operation: AssistantOperation; readonly call: ApiCall }
   | { readonly kind: "propose"; readonly operation: AssistantOperation; readonly call: ApiCall }
   /** Answered at once with a text of our own. */
@@ -55,7 +55,7 @@ export function modelTools(operations: readonly AssistantOperation[]): readonly 
 }
 
 /** What a call of the model means, given the operations that are on. */
-export function judgeCall(call: ModelCall, operations: readonly AssistantOperation[]): JudgedCall {
+export function checkCall(call: ModelCall, operations: readonly AssistantOperation[]): CheckedCall {
   const given = parsed(call.arguments);
   if (given === null) return refusal("the arguments must be one JSON object, nested at most 64 deep");
   if (call.name === DESCRIBE_CHANGE || call.name === PROPOSE_CHANGE) {
@@ -63,7 +63,7 @@ export function judgeCall(call: ModelCall, operations: readonly AssistantOperati
     if (operation === undefined)
       return refusal("`change` must be one of the changes that are listed with the tool; others are switched off");
     if (call.name === DESCRIBE_CHANGE) return { kind: "answer", isRefusal: false, text: described(operation) };
-    return judgeChange(operation, given);
+    return checkChange(operation, given);
   }
   const operation = operations.find((one) => !one.writes && one.name === call.name);
   if (operation === undefined) return refusal("there is no such tool, or it is switched off");
@@ -72,7 +72,7 @@ export function judgeCall(call: ModelCall, operations: readonly AssistantOperati
   return { kind: "read", operation, call: { method: operation.method, path, body: null } };
 }
 
-function judgeChange(operation: AssistantOperation, given: Fields): JudgedCall {
+function checkChange(operation: AssistantOperation, given: Fields): CheckedCall {
   const path = addressOf(operation, isFields(given["parameters"]) ? given["parameters"] : {});
   if (typeof path !== "string") return path;
   const body = given["body"] ?? (operation.body === null ? null : {});
@@ -85,7 +85,7 @@ function judgeChange(operation: AssistantOperation, given: Fields): JudgedCall {
   return { kind: "propose", operation, call: { method: operation.method, path, body: text } };
 }
 
-/** What is wrong with a body; null: nothing that shows before the Management API has judged it. */
+/** What is wrong with a body; null: nothing that shows before the Management API checks it. */
 function bodyProblem({ body: schema }: AssistantOperation, body: unknown): string | null {
   if (schema === null) return body === null ? null : "this change takes no `body`";
   if (!isFields(body)) return "`body` must be an object";
@@ -98,7 +98,7 @@ function bodyProblem({ body: schema }: AssistantOperation, body: unknown): strin
 }
 
 /** The path with its parameters and query, or why there is none. */
-function addressOf(operation: AssistantOperation, given: Fields): string | JudgedCall {
+function addressOf(operation: AssistantOperation, given: Fields): string | CheckedCall {
   const givenText = (name: string): string | null => {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     const text = ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
@@ -175,6 +175,6 @@ function parsed(text: string): Fields | null {
   }
 }
 
-function refusal(text: string): JudgedCall {
+function refusal(text: string): CheckedCall {
   return { kind: "answer", isRefusal: true, text };
 }

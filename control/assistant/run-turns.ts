@@ -6,7 +6,7 @@
 import type { AssistantEvent, AssistantProposal, AssistantStop } from "../../shared/wire/assistant.ts";
 import type { BrainTurn } from "./brain-answer.ts";
 import { type HistoryMessage, recentHistory } from "./history.ts";
-import { type ApiCall, judgeCall, type ModelCall, type ModelTool, modelTools } from "./model-tools.ts";
+import { type ApiCall, checkCall, type ModelCall, type ModelTool, modelTools } from "./model-tools.ts";
 import type { AssistantOperation } from "./operations.ts";
 
 /** An answer of the Management API to a read. */
@@ -100,24 +100,24 @@ const FULL = JSON.stringify({ refused: "this answer has read as much as it may; 
 
 /** Does what a call means; the text that the model gets. */
 async function resultOf(ports: TurnPorts, call: ModelCall, operations: readonly AssistantOperation[]): Promise<string> {
-  const judged = judgeCall(call, operations);
-  if (judged.kind === "answer")
-    return JSON.stringify(judged.isRefusal ? { refused: judged.text } : { description: judged.text });
-  const { operation } = judged;
+  const checked = checkCall(call, operations);
+  if (checked.kind === "answer")
+    return JSON.stringify(checked.isRefusal ? { refused: checked.text } : { description: checked.text });
+  const { operation } = checked;
   // A value may be the fixed part of another route: what is shown must be what is meant.
-  if (ports.leadsTo(judged.call) !== operation.path)
+  if (ports.leadsTo(checked.call) !== operation.path)
     return JSON.stringify({ refused: "a parameter of the path is not the id of an object" });
-  if (judged.kind === "propose") {
-    const proposal = await ports.propose(operation, judged.call);
+  if (checked.kind === "propose") {
+    const proposal = await ports.propose(operation, checked.call);
     ports.emit({ kind: "proposal", proposal });
     return JSON.stringify({
       proposed: proposal.id,
       state: "shown to the person, who runs or dismisses it; it has NOT happened",
     });
   }
-  const { method, path } = judged.call;
+  const { method, path } = checked.call;
   ports.emit({ kind: "call", id: call.id, title: operation.summary, method, path: `/api/v1${path}` });
-  const answer = await ports.read(judged.call);
+  const answer = await ports.read(checked.call);
   const ok = answer.status >= 200 && answer.status < 300;
   const result = quoted(answer, operation);
   ports.emit({ kind: "result", id: call.id, ok, text: result });

@@ -86,7 +86,7 @@ export async function drill(input: unknown, options: DrillOptions): Promise<Dril
   };
 }
 
-/** Addresses are not judged: the policy is that of the installation to which the backup is restored in earnest. */
+/** Addresses are not checked: the policy is that of the installation to which the backup is restored in earnest. */
 function contextOf({
   connection,
   sealKey,

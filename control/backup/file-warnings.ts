@@ -33,10 +33,10 @@ export function fileWarnings(
 
 function rowsOf(
   data: Partial<Backup["data"]>,
-  judge: (entity: BackupEntity, row: BackupRow, at: number) => readonly string[],
+  warningsOf: (entity: BackupEntity, row: BackupRow, at: number) => readonly string[],
 ): readonly string[] {
   return BACKUP_ENTITIES.flatMap((entity) =>
-    ((data[entity] ?? []) as readonly BackupRow[]).flatMap((row, at) => judge(entity, row, at)),
+    ((data[entity] ?? []) as readonly BackupRow[]).flatMap((row, at) => warningsOf(entity, row, at)),
   );
 }
 

@@ -1,7 +1,7 @@
 /**
  * Decides, before anything is written, whether this gateway can read the credentials of a backup
  * (docs/rules/backup.md#encryption-key). The file carries a known text that is sealed with the exporter's key. A file
- * without that text is judged by its credentials.
+ * without that text is checked by its credentials.
  */
 
 import { isSealed, type SealKey, seal, unseal } from "../../shared/crypto/seal.ts";

@@ -64,15 +64,19 @@ export async function restoreBackup(
   const verdict = await checkBackupKey(head.encryption, secretsOf(given), ctx.sealKey);
   if (verdict !== "readable") throw new GatewayError(verdict);
   await checkAddresses(ctx, given);
-  const judged = await verifySecrets(ctx, given);
+  const verified = await verifySecrets(ctx, given);
   const unproven = await verifyContent(ctx, input as object);
   const odd = fileWarnings({ ...head, data: given }, (input as Backup).data, version);
   const peppersDiffer = head.encryption.api_key_pepper_set !== (ctx.pepper !== undefined);
   const pepper = peppersDiffer && given.api_keys.length > 0 ? [PEPPER_WARNING] : [];
   const restore = async (tx: Transaction, journal: WriteJournal): Promise<RestoreReport> => {
-    const warnings = [...unproven, ...left, ...pepper, ...odd, ...judged.warnings];
-    const model_endpoints = (await verifyEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
-    const data = { ...judged.data, model_endpoints };
+    const warnings = [...unproven, ...left, ...pepper, ...odd, ...verified.warnings];
+    const model_endpoints = (await verifyEndpointsOfOthers(
+      tx,
+      verified,
+      warnings,
+    )) as Backup["data"]["model_endpoints"];
+    const data = { ...verified.data, model_endpoints };
     warnings.push(...(await giveWay(ctx, tx, journal, data.tenants)));
     await refuseMovedKeys(tx, data.api_keys);
     const before = isDryRun ? await storedRows(tx, data) : null;

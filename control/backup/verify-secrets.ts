@@ -57,17 +57,17 @@ export async function verifySecrets(ctx: VerbContext, data: Backup["data"]): Pro
     return mac !== undefined && (await isMacOf(backupKey, secret, mac));
   };
   const warnings: string[] = [];
-  const judged: Record<string, unknown> = { ...data };
+  const verified: Record<string, unknown> = { ...data };
   for (const { entity, at, row, secret } of sealed) {
     if (await vouch(secret)) continue;
-    const rows = [...(judged[entity] as readonly BackupRow[])];
+    const rows = [...(verified[entity] as readonly BackupRow[])];
     rows[at] = without(entity, rows[at] ?? row, secret.field);
-    judged[entity] = rows;
+    verified[entity] = rows;
     warnings.push(
       `${labelOf(entity, row)}: ${secret.field} was not restored, because its mac is not valid ${atOrigin(secret)}; set it again`,
     );
   }
-  const kept = judged as Backup["data"];
+  const kept = verified as Backup["data"];
   const credentials = new Map(kept.models.map((row) => [row.id, row.api_key]));
   const endpoints = await disabled(vouch, kept.model_endpoints, warnings, (row) =>
     credentials.get(String(row["model_id"])),
@@ -120,21 +120,21 @@ async function disabled<Row extends BackupRow>(
   warnings: string[],
   credentialOf: (row: Row) => string | null | undefined,
 ): Promise<Row[]> {
-  const judged: Row[] = [];
+  const verified: Row[] = [];
   for (const row of rows) {
     const credential = inheritsSecret(row) && row["enabled"] !== false ? credentialOf(row) : null;
     // a plain credential comes from the file itself, so sending it reveals no secret of this gateway
     const secret = typeof credential === "string" && isSealed(credential) ? inheritedSecret(row, credential) : null;
     if (secret === null || (await vouch(secret))) {
-      judged.push(row);
+      verified.push(row);
       continue;
     }
     warnings.push(
       `${labelOf("model_endpoints", row)}: restored disabled, because the mac of the model's api_key is not valid ${atOrigin(secret)}`,
     );
-    judged.push({ ...row, enabled: false });
+    verified.push({ ...row, enabled: false });
   }
-  return judged;
+  return verified;
 }
 
 interface Placed {

@@ -15,10 +15,10 @@ import { retentionSettings } from "../kernel/settings/plain-settings.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
 import { TenantTurns } from "../kernel/tenant-turns.ts";
 import { largeInOneLine } from "./answer-text.ts";
+import { classifyResult } from "./classify-result.ts";
 import { storeAnswer } from "./files/answers.ts";
 import { deleteOldFiles } from "./files/file-store.ts";
 import { finishBatch, overBatch } from "./finish-batch.ts";
-import { judged } from "./judge-line.ts";
 import { LargeAnswers } from "./large-answers.ts";
 import { LineMemory } from "./line-memory.ts";
 import type { LineResult, LineSender } from "./line-sender.ts";
@@ -282,7 +282,7 @@ export class BatchRuns {
     }
     this.#windows.ended(queue, bytes, result?.waitedMs ?? null);
     this.#memory.answered(model, result?.text.length ?? 0);
-    const end = judged(line, result);
+    const end = classifyResult(line, result);
     if (end.state === "waiting") {
       batch.models.add(model);
       if (result !== null) this.#windows.failed(queue, result.retryAfterMs);
@@ -314,7 +314,7 @@ export class BatchRuns {
       if (!this.#unknown.has(id)) continue;
       this.#known.add(id);
       void this.#whatBecame(line)
-        .then(async (result) => await this.#save(judged(line, result)))
+        .then(async (result) => await this.#save(classifyResult(line, result)))
         .catch((error: unknown) =>
           this.#failed({ event: "batch_line_left", batch: line.batchId, line: line.n }, error),
         );

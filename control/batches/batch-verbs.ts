@@ -53,7 +53,7 @@ export async function cancelBatch(ctx: VerbContext, given: string): Promise<Writ
   const id = parseId(given);
   return await write(ctx, async (tx, journal) => {
     const row = await shownRow(tx, id);
-    ctx.judge?.(batchRecord(row));
+    ctx.checkRecord?.(batchRecord(row));
     const cancelled = await markCancelled(tx, id, ctx.now());
     if (cancelled !== null) journal.audit({ action: "cancel_batch", entityType: "batch", entityId: id });
     return batchRecord({ ...row, ...cancelled });

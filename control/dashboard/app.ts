@@ -142,7 +142,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     const guesser = (await knownBrowserOf(c)) ?? name;
     const given = parse(credentialsSchema, jsonIn(await attempts.bodyOf(guesser, c.req.raw)));
     if (c.req.raw.signal.aborted) return new Response(null, { status: CLIENT_GONE });
-    // No other request may come between the judgement and its count.
+    // No other request may come between the check and its count.
     if (attempts.waitMs(guesser) > 0 || !isBreakGlass(env, given)) {
       attempts.failed(guesser);
       const { line } = failures.note(address, nowMs());

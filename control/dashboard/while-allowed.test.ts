@@ -114,13 +114,13 @@ it.each<[string, () => object, () => Promise<unknown>]>([
 
 it("leaves an answer alone while it is allowed or the database is away", async () => {
   vi.useFakeTimers();
-  const judged: string[] = [];
+  const checks: string[] = [];
   const source = new TransformStream<Uint8Array, Uint8Array>();
   const writer = source.writable.getWriter();
   const whole = new Response(source.readable, { status: 201, headers: { "x-kept": "yes" } });
   const answer = whileAllowed(whole, async () => {
-    judged.push("asked");
-    if (judged.length > 1) throw new Error("the database is away");
+    checks.push("asked");
+    if (checks.length > 1) throw new Error("the database is away");
   });
   const text = answer.text();
   await vi.advanceTimersByTimeAsync(11_000);
@@ -132,18 +132,18 @@ it("leaves an answer alone while it is allowed or the database is away", async (
     header: "yes",
   });
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(judged).toEqual(["asked", "asked"]);
+  expect(checks).toEqual(["asked", "asked"]);
 });
 
 it("ends its source once it is not allowed, and when its reader leaves", async () => {
   vi.useFakeTimers();
-  const begun = (judge: () => Promise<unknown>) => {
+  const begun = (check: () => Promise<unknown>) => {
     const ended = Promise.withResolvers<unknown>();
     const source = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(bytesOf("1")),
       cancel: (reason) => ended.resolve(reason),
     });
-    return { answer: whileAllowed(new Response(source), judge), ended: ended.promise };
+    return { answer: whileAllowed(new Response(source), check), ended: ended.promise };
   };
   const refused = begun(async () => await Promise.reject(new DashboardError("signed_out")));
   const left = begun(async () => undefined);

@@ -10,15 +10,15 @@ const CHECK_EVERY_MS = 5000;
 const CUT = { code: "ERR_STREAM_PREMATURE_CLOSE" };
 
 /**
- * The answer, which ends with the permission. `judge` throws DashboardError when the person may not have it any more; another
+ * The answer, which ends with the permission. `check` throws DashboardError when the person may not have it any more; another
  * failure says nothing.
  */
-export function whileAllowed(answer: Response, judge: () => Promise<unknown>): Response {
+export function whileAllowed(answer: Response, check: () => Promise<unknown>): Response {
   if (answer.body === null) return answer;
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
   const refused = Promise.withResolvers<Error>();
   const timer = setInterval(() => {
-    void judge().catch((error: unknown) => {
+    void check().catch((error: unknown) => {
       if (error instanceof DashboardError)
         refused.resolve(Object.assign(new Error("the answer is not allowed any more"), CUT));
     });

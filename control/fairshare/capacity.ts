@@ -42,7 +42,7 @@ export async function setCapacity(
   const written = write(ctx, async (tx, journal) => {
     const rev = await revisionOf(tx, address);
     const before = rev === seen.rev ? seen : await capacityNow(directory, address, rev);
-    ctx.judge?.(before);
+    ctx.checkRecord?.(before);
     await renew(tx, address, journal.rev);
     journal.audit({
       action: "set_capacity",

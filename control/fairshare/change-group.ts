@@ -20,7 +20,7 @@ export async function renameGroup(ctx: VerbContext, from: string, input: unknown
   const { name } = parse(renameGroupSchema, input);
   return await write(ctx, async (tx, journal) => {
     const before = await lockGroup(tx, group);
-    ctx.judge?.(groupRecord(before));
+    ctx.checkRecord?.(groupRecord(before));
     const changed = { rev: journal.rev, updated_at: ctx.now() };
     if (name === group) {
       const [row] = await tx.update(fairshareGroups).set(changed).where(eq(fairshareGroups.name, group)).returning();
@@ -63,7 +63,7 @@ export async function deleteGroup(ctx: VerbContext, name: string): Promise<Writt
   const group = parseGroupName(name);
   return await write(ctx, async (tx, journal) => {
     const row = await lockGroup(tx, group);
-    ctx.judge?.(groupRecord(row));
+    ctx.checkRecord?.(groupRecord(row));
     refuseDefault(group);
     try {
       await tx.delete(fairshareGroups).where(eq(fairshareGroups.name, group));

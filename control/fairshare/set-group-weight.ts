@@ -17,7 +17,7 @@ export async function setGroupWeight(ctx: VerbContext, name: string, input: unkn
   const { weight } = parse(groupWeightSchema, input);
   return await write(ctx, async (tx, journal) => {
     const before = await lockGroup(tx, group);
-    ctx.judge?.(groupRecord(before));
+    ctx.checkRecord?.(groupRecord(before));
     const [row] = await tx
       .update(fairshareGroups)
       .set({ weight, rev: journal.rev, updated_at: ctx.now() })

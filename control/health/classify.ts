@@ -1,6 +1,6 @@
 /**
  * What an answer to a probe shows about the upstream (docs/rules/health.md#classification), as a pure table. An answer
- * that only the catalog can explain is judged together with the catalog; a catalog with a wildcard proves nothing.
+ * that only the catalog can explain is classified together with the catalog; a catalog with a wildcard proves nothing.
  */
 import type { HealthOutcome } from "./health-state.ts";
 

@@ -68,7 +68,7 @@ describe("a model", () => {
       1,
     ],
     ["lies", { completions: { body: "<h1>welcome\u0000</h1>" } }, "healthy", /^http 200$/, 1],
-  ])("whose upstream %s is judged", async (_what, answers, status, message, calls) => {
+  ])("whose upstream %s is classified", async (_what, answers, status, message, calls) => {
     const model = await scene.model({ upstream_model: "m", health: { failure_threshold: 1 } });
     scene.answers = answers;
     await scene.tick();

@@ -93,7 +93,8 @@ async function findByCall(target: ProbeTarget, first: ProbeCall, tools: ProbeToo
       call = { path: call.path, json: call.otherLimit };
       continue;
     }
-    const verdict = "silence" in answer ? verdictOfNoAnswer(answer.silence) : await judge(target, answer, tools);
+    const verdict =
+      "silence" in answer ? verdictOfNoAnswer(answer.silence) : await classifyAnswer(target, answer, tools);
     return { finding: findingOf(verdict, answer, latencyMs, target.credential), usages };
   }
 }
@@ -116,7 +117,11 @@ async function findInCatalog(target: ProbeTarget, tools: ProbeTools): Promise<Fi
   }
 }
 
-async function judge(target: ProbeTarget, { status, text }: OutboundAnswer, tools: ProbeTools): Promise<ProbeVerdict> {
+async function classifyAnswer(
+  target: ProbeTarget,
+  { status, text }: OutboundAnswer,
+  tools: ProbeTools,
+): Promise<ProbeVerdict> {
   const verdict = verdictOfStatus(status) ?? verdictOfLimit(status, text);
   if (verdict !== null) return verdict;
   const found = await listing(target, tools);

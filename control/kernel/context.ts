@@ -52,7 +52,7 @@ export interface VerbContext {
   /**
    * Checks the caller's precondition (`If-Match`) against the locked record. If it throws, the write is rolled back.
    */
-  readonly judge?: (record: object) => void;
+  readonly checkRecord?: (record: object) => void;
   /** Runs at the end of a write's transaction. If it throws, the write is rolled back. */
   readonly beforeCommit?: (tx: Transaction, record: unknown) => Promise<void>;
 }

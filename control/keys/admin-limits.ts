@@ -11,7 +11,7 @@ import { refuseIfAny } from "../kernel/parse.ts";
 type Kept = Partial<Pick<ApiKeyRow, "disabled_by" | "admin_limits">>;
 type Columns = Readonly<{ [C in keyof ApiKeyRow]?: ApiKeyRow[C] | undefined }>;
 type Limit = keyof typeof IS_WITHIN;
-type Judge = (value: unknown, set: unknown) => boolean;
+type LimitCheck = (value: unknown, set: unknown) => boolean;
 
 const isAtMost = (value: unknown, most: unknown): boolean => typeof value === "number" && value <= Number(most);
 const isPositiveAtMost = (value: unknown, most: unknown): boolean => isAtMost(value, most) && value !== 0;
@@ -19,7 +19,7 @@ const isSame = (value: unknown, set: unknown): boolean => value === set;
 
 /** Each limit, and whether a value, as JSON has it, allows no more than the one that an admin has set. */
 const IS_WITHIN = {
-  ...(Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, isPositiveAtMost])) as Record<RateField, Judge>),
+  ...(Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, isPositiveAtMost])) as Record<RateField, LimitCheck>),
   budget_tokens: isAtMost,
   budget_cost_usd: isAtMost,
   budget_period: isSame,
@@ -27,7 +27,7 @@ const IS_WITHIN = {
   expires_at: (value, latest) => typeof value === "string" && Date.parse(value) <= Date.parse(String(latest)),
   allowed_models: (value, list) =>
     Array.isArray(value) && value.length > 0 && value.every((name) => (list as readonly unknown[]).includes(name)),
-} satisfies Record<keyof AdminLimits, Judge>;
+} satisfies Record<keyof AdminLimits, LimitCheck>;
 
 /** What a user can do instead; of the other limits: lower them. */
 const USER_CAN: Readonly<Partial<Record<Limit, string>>> = {

@@ -10,7 +10,7 @@ import { fieldError } from "../kernel/parse.ts";
 
 const bytesOf = (list: unknown): number => (Array.isArray(list) ? Buffer.byteLength(JSON.stringify(list)) : 0);
 
-/** Judges the list that a user gives a key; `before`: the key as it is, null for a new one. Throws 400 for a longer one. */
+/** Checks the list that a user gives a key; `before`: the key as it is, null for a new one. Throws 400 for a longer one. */
 export async function boundModelNames(
   tx: Transaction,
   tenantId: string,

@@ -22,7 +22,7 @@ export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<n
   const keyId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockKey(tx, keyId);
-    ctx.judge?.(keyRecord(row));
+    ctx.checkRecord?.(keyRecord(row));
     if (ctx.isForUser === true) {
       refuseConsoleKey(row);
       refuseIfAny(protectedBy(row));

@@ -70,7 +70,7 @@ async function applyChange<Body extends object>(
 ): Promise<Written<ApiKey>> {
   return await write(ctx, async (tx, journal) => {
     const before = await lockKey(tx, id);
-    ctx.judge?.(keyRecord(before));
+    ctx.checkRecord?.(keyRecord(before));
     if (ctx.isForUser === true || rule.isForConsoleKeys !== true) refuseConsoleKey(before);
     const now = ctx.now();
     const columns = rule.columns(body, before, now);

@@ -21,7 +21,7 @@ export async function rotateKey(ctx: VerbContext, id: string, input: unknown): P
   const hash = hashKeySecret(secret, ctx.pepper);
   return await write(ctx, async (tx, journal) => {
     const before = await lockKey(tx, keyId);
-    ctx.judge?.(keyRecord(before));
+    ctx.checkRecord?.(keyRecord(before));
     refuseConsoleKey(before);
     if (isIdentityKeyHash(before.key_hash))
       throw fieldError("id", "must be a key with a secret; this key belongs to an identity token subject");

@@ -14,7 +14,7 @@ export async function deleteMcpServer(ctx: VerbContext, id: string): Promise<Wri
   const serverId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const before = await lockMcpServer(tx, serverId);
-    ctx.judge?.(mcpServerRecord(before));
+    ctx.checkRecord?.(mcpServerRecord(before));
     const { name } = before;
     await tx.delete(mcpServers).where(eq(mcpServers.id, serverId));
     journal.audit({ action: "delete_mcp_server", entityType: "mcp_server", entityId: serverId, detail: { name } });

@@ -40,7 +40,7 @@ async function changeMcpServer(ctx: VerbContext, serverId: string, body: UpdateM
   const credential = await credentialOf(ctx, body);
   return await write(ctx, async (tx, journal) => {
     const before = await lockMcpServer(tx, serverId);
-    ctx.judge?.(mcpServerRecord(before));
+    ctx.checkRecord?.(mcpServerRecord(before));
     const fields = {
       name: body.name ?? before.name,
       upstream_url: body.upstream_url ?? before.upstream_url,

@@ -125,7 +125,7 @@ export async function changeModel(
   { tx, journal, id, fields: body, action, noted }: Changing,
 ): Promise<{ readonly after: ModelWithHealth; readonly warnings: readonly string[] }> {
   const before = await lockModel(tx, id);
-  ctx.judge?.(modelRecord(before));
+  ctx.checkRecord?.(modelRecord(before));
   const now = ctx.now();
   const fields = { ...(await fieldsOfUpdate(ctx, body, before.row)), ...noted?.(now) };
   refuseIfAny(complaintsAbout(body, before.row, { ...before.row, ...fields }));

@@ -15,7 +15,7 @@ export async function deleteModel(ctx: VerbContext, id: string): Promise<Written
   const modelId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const before = await lockModel(tx, modelId);
-    ctx.judge?.(modelRecord(before));
+    ctx.checkRecord?.(modelRecord(before));
     const { row } = before;
     await tx
       .update(modelReplicas)

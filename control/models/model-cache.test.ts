@@ -59,7 +59,7 @@ describe("the time that cached answers live", () => {
       });
   });
 
-  it("is judged with what is stored when only one of the two is changed", async () => {
+  it("is checked with what is stored when only one of the two is changed", async () => {
     await put("/cache", { cache_enabled: false, cache_ttl_secs: 0 });
     expect(await put("", { ...BASE, cache_enabled: true })).toMatchObject(refused);
     expect(await put("", { ...BASE, cache_enabled: true, cache_ttl_secs: 60 })).toMatchObject({

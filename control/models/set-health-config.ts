@@ -22,10 +22,10 @@ export async function setHealthConfig(
   const health = parse(healthConfigSchema, input);
   return await write(ctx, async (tx, journal) => {
     const known = async () => (await tx.select().from(modelHealth).where(eq(modelHealth.model_id, modelId)))[0] ?? null;
-    const { judge, ...unjudged } = ctx;
-    judge?.(healthSummary((await lockModel(tx, modelId)).row, await known()));
+    const { checkRecord, ...unchecked } = ctx;
+    checkRecord?.(healthSummary((await lockModel(tx, modelId)).row, await known()));
     const change = { tx, journal, id: modelId, fields: { health }, action: "update_model_health_config" };
-    const { after } = await changeModel(unjudged, change);
+    const { after } = await changeModel(unchecked, change);
     return healthSummary(after.row, await known());
   });
 }

@@ -1,6 +1,6 @@
 /**
  * The servers that jobs run: probes and warm-up requests (docs/rules/provisioner.md#probes). The addresses come from the
- * scheduler and are judged like every upstream's.
+ * scheduler and are checked like every upstream's.
  */
 import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
 import { upstreamUrl } from "../../shared/network/upstream-url.ts";

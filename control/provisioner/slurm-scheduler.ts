@@ -19,9 +19,9 @@ const JOBS_MAX_BYTES = 512 * 1024 * 1024;
 const JOB_MAX_BYTES = 1024 * 1024;
 const ANSWER_MAX_BYTES = 1024 * 1024;
 const REASON_MAX = 500;
-/** Numbers of errors that Slurm gives when it has judged a job, as against those of its connections. */
-const JUDGED_FROM = 2000;
-const JUDGED_BELOW = 3000;
+/** Numbers of errors with which Slurm refuses a job, as against those of its connections. */
+const REFUSED_FROM = 2000;
+const REFUSED_BELOW = 3000;
 const NO_SUCH_JOB = 2017;
 const ALREADY_ENDED = 2021;
 /** The service's own status when the scheduler does not know the token. */
@@ -81,9 +81,9 @@ export class SlurmScheduler implements SchedulerPort {
     const fault = answer.errors[0];
     const jobId = idOf(answer.job_id);
     if (isSuccess(status) && fault === undefined && jobId !== null) return { kind: "accepted", jobId };
-    const isJudged = fault !== undefined && fault.error_number >= JUDGED_FROM && fault.error_number < JUDGED_BELOW;
+    const isRefused = fault !== undefined && fault.error_number >= REFUSED_FROM && fault.error_number < REFUSED_BELOW;
     const isTurnedAway = (status >= 400 && status < 500) || status === NOT_AUTHENTICATED;
-    if (!isJudged && !isTurnedAway)
+    if (!isRefused && !isTurnedAway)
       throw new ProvisionerError(`scheduler: job/submit: ${reasonOf(status, fault, "")}`, status);
     return { kind: "refused", reason: reasonOf(status, fault, answer.job_submit_user_msg) };
   }

@@ -1,7 +1,7 @@
 /**
  * Adds to changed records the values that the Cells need, from the rows as they are now. The newest values under an older
  * revision do no harm, because a cell accepts no values under a revision older than the one it knows
- * (docs/rules/admission.md#judged-again).
+ * (docs/rules/admission.md#checked-again).
  */
 import { eq, inArray } from "drizzle-orm";
 import { adaptiveBounds } from "../../shared/fields/model-fields.ts";

@@ -15,7 +15,7 @@ export async function deleteTenant(ctx: VerbContext, id: string): Promise<Writte
   const tenantId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockTenant(tx, tenantId);
-    ctx.judge?.(tenantRecord(row));
+    ctx.checkRecord?.(tenantRecord(row));
     const keys = await deleteKeys(tx, eq(apiKeys.tenant_id, tenantId));
     await keepNames(tx, sql`SELECT ${row.id}::uuid, ${row.id}::uuid, ${row.name}::text, ''`);
     await tx.update(users).set({ tenant_id: null, rev: journal.rev }).where(eq(users.tenant_id, tenantId));

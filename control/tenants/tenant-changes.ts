@@ -107,7 +107,7 @@ async function applyChange<Body>(
 ): Promise<Written<Tenant>> {
   return await write(ctx, async (tx, journal) => {
     const before = await lockTenant(tx, id);
-    ctx.judge?.(tenantRecord(before));
+    ctx.checkRecord?.(tenantRecord(before));
     const now = ctx.now();
     const columns = rule.columns(body, before, now);
     checkCapture(ctx, columns.capture_until);

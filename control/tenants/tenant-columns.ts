@@ -69,9 +69,9 @@ export function mergedCompression(
 /** Undefined: nothing changes. */
 function merged(schema: z.ZodType, given: object | null | undefined, before: unknown, at: string): unknown {
   if (given === null || given === undefined) return given;
-  const judged = schema.safeParse({ ...(before as object | null | undefined), ...dropUndefined(given) });
-  if (!judged.success) refuseIfAny(errorDetailsOf(judged.error, [at]));
-  return judged.data;
+  const parsed = schema.safeParse({ ...(before as object | null | undefined), ...dropUndefined(given) });
+  if (!parsed.success) refuseIfAny(errorDetailsOf(parsed.error, [at]));
+  return parsed.data;
 }
 
 function instant(text: string | null | undefined): Date | null | undefined {

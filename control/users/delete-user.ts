@@ -11,7 +11,7 @@ export async function deleteUser(ctx: VerbContext, id: string): Promise<Written<
   const userId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockUser(tx, userId);
-    ctx.judge?.(await userRecord(tx, row));
+    ctx.checkRecord?.(await userRecord(tx, row));
     const { email, provider } = row;
     await tx.delete(users).where(eq(users.id, userId));
     journal.audit({ action: "delete_user", entityType: "user", entityId: userId, detail: { email, provider } });

@@ -21,7 +21,7 @@ export async function updateUser(ctx: VerbContext, id: string, input: unknown): 
   return await write(ctx, async (tx, journal) => {
     const row = await lockUser(tx, userId);
     const before = await userRecord(tx, row);
-    ctx.judge?.(before);
+    ctx.checkRecord?.(before);
     const fields = {
       status: body.status ?? row.status,
       role: body.role ?? row.role,

@@ -245,10 +245,10 @@ class Stage {
     if (cached !== "hit") return;
     seen.hits += 1;
     if (this.#store.calls.length === callsBefore) seen.hot += 1;
-    this.#judge(this.#made[body.serial as number] as Made, tenant, text);
+    this.#check(this.#made[body.serial as number] as Made, tenant, text);
   }
 
-  #judge(made: Made, tenant: number, text: string): void {
+  #check(made: Made, tenant: number, text: string): void {
     const nowMs = this.#store.nowMs;
     expect(made).toMatchObject({ tenant, text, upstreamModel: this.#model.upstream_model });
     expect(this.#model.cache_enabled).toBe(true);

@@ -60,7 +60,7 @@ export interface SubCall extends OwnCall {
   readonly requestType: RequestType;
   /** Ends the call like a client that leaves; when it is omitted, the client of the request does. */
   readonly signal?: AbortSignal;
-  /** Called with the request in its judged and billed form. */
+  /** Called with the request as it is checked and billed. */
   readonly onPrepared?: (prepared: Prepared) => void;
 }
 

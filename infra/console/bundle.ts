@@ -7,10 +7,10 @@ import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type BuildResult, context, type Metafile } from "esbuild";
-import { USES_HELPERS, WRITES_JSON_SCHEMA, withOwnHelpers, withoutJsonSchema } from "./judging-only.ts";
 import { askingAhead } from "./parts-ahead.ts";
 import { reactNamed } from "./react-named.ts";
 import { SharedPart } from "./shared-part.ts";
+import { USES_HELPERS, WRITES_JSON_SCHEMA, withOwnHelpers, withoutJsonSchema } from "./validation-only.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ENTRY = "browser/main.tsx";
@@ -85,7 +85,7 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
       shared.plugin,
       reactNamed,
       {
-        name: "judging-only",
+        name: "validation-only",
         setup: (own) => {
           own.onLoad({ filter: USES_HELPERS, namespace: "file" }, ({ path }) => ({
             contents: withOwnHelpers(readFileSync(path, "utf8")),

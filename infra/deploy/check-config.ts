@@ -46,7 +46,7 @@ export interface WorkerRules {
   check(variables: Readonly<Record<string, string>>): string | null;
 }
 
-/** What {@link checkConfig} judges. */
+/** What {@link checkConfig} checks. */
 export interface ConfigFacts {
   readonly environment: string;
   readonly top: WorkerConfig;
@@ -60,7 +60,7 @@ export interface ConfigFacts {
   readonly today: string;
 }
 
-/** Judges the configuration of an environment. */
+/** Checks the configuration of an environment. */
 export function checkConfig(facts: ConfigFacts): readonly Finding[] {
   const { environment, top, config } = facts;
   const drift = driftOf(top, config).map(

@@ -1,4 +1,4 @@
-/** The options of a deployment, judged before any check (docs/platform.md#deploy). */
+/** The options of a deployment, validated before any check (docs/platform.md#deploy). */
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { isWebUrl, NO_WEB_URL } from "../../shared/env/env-fields.ts";
@@ -64,7 +64,7 @@ const OPTIONS = {
   "env-file": { type: "string" },
 } as const;
 
-/** Splits the command line; `envFile` is read before {@link deployOptions} judges the rest. Throws DeployOptionsError. */
+/** Splits the command line; `envFile` is read before {@link deployOptions} validates the rest. Throws DeployOptionsError. */
 export function readDeployArguments(args: readonly string[]): {
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
   readonly envFile: string | null;
@@ -77,7 +77,7 @@ export function readDeployArguments(args: readonly string[]): {
   }
 }
 
-/** Judges the options with the operator's variables. Throws DeployOptionsError. */
+/** Validates the options with the operator's variables. Throws DeployOptionsError. */
 export function deployOptions(
   values: Readonly<Record<string, string | boolean | undefined>>,
   variables: Readonly<Record<string, string | undefined>>,

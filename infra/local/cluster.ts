@@ -137,7 +137,7 @@ export function readCluster(
   };
   for (const [name, what] of Object.entries(needed))
     if (variables[name] === undefined) problems.push(`${name} is required in a cluster: ${what}`);
-  // A request that waits for less is refused whenever a machine is lost. Whether it is a number at all, the Worker judges.
+  // A request that waits for less is refused whenever a machine is lost. The Worker checks whether it is a number at all.
   const leaseSecs = RUNTIME_LEASE_SECS / clusterTimeDivisor;
   if (Number(variables["GATEWAY_ADMISSION_PATIENCE_SECS"] ?? CLUSTER_PATIENCE_SECS) <= leaseSecs)
     problems.push(

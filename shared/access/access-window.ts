@@ -46,7 +46,7 @@ const QUARTER_MS = 15 * MINUTE_MS;
 /**
  * The time until which a tenant that is served at `nowMs` is certain to be served while its record does not change: the end
  * of its term or of a weekly window, epoch ms. Null: without end. It may be served longer; after this time it must be
- * judged again.
+ * checked again.
  */
 export function openUntilMs(tenant: AccessTerms, nowMs: number): number | null {
   const { active_until_ms: term, weekly_windows: windows, timezone } = tenant;

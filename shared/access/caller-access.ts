@@ -42,7 +42,7 @@ export function callerRefusal(
 
 /**
  * The time until which a caller that is served at `nowMs` is certain to be served while its records do not change, epoch
- * ms; null: without end. After this time it must be judged again.
+ * ms; null: without end. After this time it must be checked again.
  */
 export function servedUntilMs(
   { key, tenant }: { readonly key: KeyEnds; readonly tenant: AccessTerms },

@@ -37,12 +37,12 @@ function kindOf(unit: number): number {
 }
 
 function makePage(number: number): Int32Array {
-  const page = Int32Array.from({ length: 256 }, (_, low) => judge((number << 8) | low));
+  const page = Int32Array.from({ length: 256 }, (_, low) => classify((number << 8) | low));
   PAGES[number] = page;
   return page;
 }
 
-function judge(unit: number): number {
+function classify(unit: number): number {
   if (unit >= 0xd800 && unit <= 0xdfff) return SURROGATE;
   // unified ideographs and syllables of Hangul: thousands, and each is its own form
   if ((unit >= 0x3400 && unit < 0xa000) || (unit >= 0xac00 && unit < 0xd7a4)) return unit;

@@ -109,22 +109,22 @@ export class InjectionFinder {
     const { units, length } = folded;
     const pending = this.#pending;
     this.#pending = [];
-    for (const match of pending) this.#judge(match);
+    for (const match of pending) this.#check(match);
     const walks = this.#walks;
     this.#walks = [];
     for (const { state, origin, place } of walks) this.#walk(state, origin, place, this.#read, isEnd);
     this.#read = length;
 
-    // a place is judged as the start of a phrase once two more units are known; at the end of the text it is tried
-    const judged = Math.max(0, length - 2);
-    const end = isEnd ? length : judged;
+    // a place is checked as the start of a phrase once two more units are known; at the end of the text it is tried
+    const checkedEnd = Math.max(0, length - 2);
+    const end = isEnd ? length : checkedEnd;
     let start = this.#next;
     if (start === 0 && this.#forgotten === 0 && end > 0) {
       this.#walk(automaton.fromStart, 0, folded.startOf(0), 0, isEnd);
       start = 1;
     }
     while (start < end) {
-      if (start < judged) start = automaton.nextBegin(units, start, judged);
+      if (start < checkedEnd) start = automaton.nextBegin(units, start, checkedEnd);
       if (start === end) break;
       const isBehindWord = automaton.isWordClass(automaton.classOf(units[start - 1] ?? 0));
       const state = isBehindWord ? automaton.fromWord : automaton.fromOther;
@@ -171,7 +171,7 @@ export class InjectionFinder {
     const first = use.part === 0 ? place : this.#placeBefore(use, start);
     if (first === -1) return;
     if (use.isLast) {
-      this.#judge({ pattern: use.pattern, place: first, end: this.#forgotten + end });
+      this.#check({ pattern: use.pattern, place: first, end: this.#forgotten + end });
       return;
     }
     const key = `${use.pattern} ${use.part}`;
@@ -182,7 +182,7 @@ export class InjectionFinder {
   }
 
   /** Reports a match, unless the words after it make it harmless. */
-  #judge(match: Match): void {
+  #check(match: Match): void {
     const { pattern, place } = match;
     if (this.#isDone[pattern]) return;
     const end = match.end - this.#forgotten;

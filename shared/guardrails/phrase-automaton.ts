@@ -62,7 +62,7 @@ export class PhraseAutomaton {
   }
 
   /**
-   * The first index, from one index on and before another, at which a phrase can start, judged by the unit before it and its
+   * The first index, from one index on and before another, at which a phrase can start, going by the unit before it and its
    * first three units; `end` if there is none. There are units before `from` and up to two places after `end`.
    */
   nextBegin(units: Uint16Array, from: number, end: number): number {

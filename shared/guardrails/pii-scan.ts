@@ -104,7 +104,7 @@ export class PiiScan {
     return this.#finder.bytes;
   }
 
-  /** Looks for a part that may have a match; judges it as a whole, wherever it ends. */
+  /** Looks for a part that may have a match; checks it as a whole, wherever it ends. */
   #look(limit: number): void {
     const text = this.#text;
     let index = this.#at;

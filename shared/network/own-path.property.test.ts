@@ -1,4 +1,4 @@
-/** A redirect never leaves the origin, judged by the URL parser of browsers (docs/rules/console.md#providers). */
+/** A redirect never leaves the origin, as the URL parser of browsers reads it (docs/rules/console.md#providers). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { propertyRuns } from "../../test/harness/property-runs.ts";

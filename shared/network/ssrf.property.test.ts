@@ -1,5 +1,5 @@
 /**
- * The address policy against an independently written list, judged by another implementation (Node's BlockList).
+ * The address policy against an independently written list, checked by another implementation (Node's BlockList).
  *
  * @module-tag check
  */
@@ -151,7 +151,7 @@ describe("the address policy", () => {
     );
   });
 
-  it("judges a URL in the same way, however its IPv4 address is written", () => {
+  it("checks a URL in the same way, however its IPv4 address is written", () => {
     const part = (value: bigint, base: number): string =>
       base === 16 ? `0x${value.toString(16)}` : base === 8 ? `0${value.toString(8)}` : value.toString();
     const spelling = fc.record({

@@ -82,7 +82,7 @@ describe("address policy", () => {
     ]);
   });
 
-  it("judges a URL whose address is literal, however it is written", () => {
+  it("checks a URL whose address is literal, however it is written", () => {
     for (const url of ["http://10.1.2.3/v1", "https://api.example.com/v1", "http://[2606:4700::1111]:8080/v1"])
       expect({ url, isUrlAllowed: isUrlAllowed(url, closed) }).toEqual({ url, isUrlAllowed: true });
     for (const url of [

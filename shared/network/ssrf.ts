@@ -1,7 +1,7 @@
 /**
  * Which addresses an admin may register as upstreams (docs/rules/network-safety.md#address-policy,
  * docs/rules/network-safety.md#always-blocked). Link-local, metadata and similar addresses are always refused; private
- * ranges are allowed unless blocked, and an allow-list reopens private ranges only. This file judges literal addresses;
+ * ranges are allowed unless blocked, and an allow-list reopens private ranges only. This file checks literal addresses;
  * callers resolve names.
  */
 import ipaddr from "ipaddr.js";
@@ -84,7 +84,7 @@ const CARRIERS = [
 const COMPATIBLE = { range: ["::/96"], at: 12 } as const;
 
 /**
- * The IPv6 ranges that lead to given IPv4 ranges, for a network configuration that judges an IPv6 address only by its own
+ * The IPv6 ranges that lead to given IPv4 ranges, for a network configuration that checks an IPv6 address only by its own
  * bits. IPv4-mapped addresses are left out: every network treats them as the IPv4 addresses that they map.
  */
 export function carriedRanges(cidrs: readonly string[]): readonly string[] {
@@ -102,7 +102,7 @@ export function carriedRanges(cidrs: readonly string[]): readonly string[] {
 }
 
 /**
- * True when a literal address may be called. An IPv4 address inside an IPv6 address is judged too. False for text that is
+ * True when a literal address may be called. An IPv4 address inside an IPv6 address is checked too. False for text that is
  * not an address.
  */
 export function isAddressAllowed(text: string, policy: SsrfPolicy): boolean {
@@ -129,7 +129,7 @@ function mayBeCalled(address: Address, policy: SsrfPolicy): boolean {
 }
 
 /**
- * Judges an upstream's URL without resolving its host: false when it is not a URL of an upstream, or is a literal address
+ * Checks an upstream's URL without resolving its host: false when it is not a URL of an upstream, or is a literal address
  * that may not be called.
  */
 export function isUrlAllowed(text: string, policy: SsrfPolicy): boolean {

@@ -23,7 +23,7 @@ export const invitationSchema = z
 export type Invitation = z.infer<typeof invitationSchema>;
 
 /** A role for one tenant needs one; a role for all tenants must have none. */
-function judgeTenants(
+function checkTenants(
   { role, tenant_ids }: { role: UserRole; tenant_ids: readonly string[] },
   context: z.RefinementCtx,
 ) {
@@ -44,5 +44,5 @@ export const createInvitationSchema = z
       .default([]),
     expires_in_days: whole(1, DAYS_MAX).default(DAYS),
   })
-  .superRefine(judgeTenants)
+  .superRefine(checkTenants)
   .meta({ id: "CreateInvitation" });

@@ -73,7 +73,7 @@ export const guardrailsPolicyWrite = guardrailsPolicyBody
     },
   );
 
-/** The fields that change in a policy. The verb judges the whole policy. */
+/** The fields that change in a policy. The verb validates the whole policy. */
 export const guardrailsPolicyPatch = z
   .object(patchShape(guardrailsPolicyBody.shape), NO_POLICY)
   .meta({ id: "PatchGuardrailsPolicy" });

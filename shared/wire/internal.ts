@@ -19,7 +19,7 @@ export type RevItem = z.infer<typeof revItemSchema>;
 
 /**
  * A changed record with the values that the Cell needs of it, as they were when it was published: they apply to waiting
- * requests at once (docs/rules/admission.md#judged-again). Absent: the record was removed, or the Cell uses no values
+ * requests at once (docs/rules/admission.md#checked-again). Absent: the record was removed, or the Cell uses no values
  * of its kind.
  */
 const changeSchema = revItemSchema.extend({
@@ -38,7 +38,7 @@ const changeSchema = revItemSchema.extend({
       adaptive: z.object({ min: z.number().int(), max: z.number().int() }).nullable().default(null),
     })
     .optional(),
-  /** Of a tenant or a key with a term budget: its limits, by which alerts are judged (docs/rules/budgets.md#alerts). */
+  /** Of a tenant or a key with a term budget: its limits, by which alerts are evaluated (docs/rules/budgets.md#alerts). */
   budget: budgetSubjectSchema.optional(),
 });
 export type Change = z.infer<typeof changeSchema>;

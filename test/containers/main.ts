@@ -23,7 +23,7 @@ process.exitCode = (await units()) || (await images());
 // the launcher's channel would keep this process
 if (process.connected) process.disconnect();
 
-/** Has systemd verify its units, and judge what they are allowed to. */
+/** Has systemd verify its units, and rate what they are allowed to. */
 async function units(): Promise<number> {
   if (spawnSync("systemd-analyze", ["--version"]).status !== 0) {
     process.stdout.write("the units are not verified: systemd-analyze is not installed\n");
@@ -38,10 +38,10 @@ async function units(): Promise<number> {
       writeFileSync(copy, readFileSync(file, "utf8").replace("/usr/bin/node", process.execPath));
       return copy;
     });
-    const judged = ["security", "--offline=true", "--no-pager", `--threshold=${EXPOSURE_MAX}`];
+    const rating = ["security", "--offline=true", "--no-pager", `--threshold=${EXPOSURE_MAX}`];
     return (
       (await run("systemd-analyze", ["verify", "--man=no", ...copies])) ||
-      (await run("systemd-analyze", [...judged, ...copies.filter((copy) => copy.endsWith(".service"))], {}, "ignore"))
+      (await run("systemd-analyze", [...rating, ...copies.filter((copy) => copy.endsWith(".service"))], {}, "ignore"))
     );
   } finally {
     rmSync(folder, { recursive: true });

@@ -59,7 +59,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A request that is served, a call of a tool server that does not exist, and a token that nobody can judge. */
+/** A request that is served, a call of a tool server that does not exist, and a token that nobody can check. */
 async function traffic(): Promise<void> {
   const served = await gateway.chat(minted, { stream: true });
   expect(served.status).toBe(200);

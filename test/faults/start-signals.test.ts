@@ -41,7 +41,7 @@ async function leavesNoProcess(): Promise<void> {
   );
 }
 
-/** Ends a start by `signal`, and judges how it ended. */
+/** Ends a start by `signal`, and checks how it ended. */
 async function endsCleanly(program: ProgramProcess, signal: NodeJS.Signals): Promise<void> {
   const beganMs = performance.now();
   const code = await program.end(signal);

@@ -24,7 +24,7 @@ export async function waitFor<T>(
     const began = Date.now();
     const value = await read();
     if (holds(value)) return value;
-    // Judged by a read that began after it: this process may have stood still during the one before.
+    // Only a read that began after the deadline counts: this process may have stood still during the one before.
     if (began > until) throw new Error(`waited in vain; last seen: ${JSON.stringify(value)?.slice(0, 500)}`);
     const pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, PAUSE_PER_READ * (Date.now() - began)));
     await new Promise((resolve) => setTimeout(resolve, pauseMs));

@@ -175,7 +175,7 @@ describe("Cell", () => {
     await isolate.end(again);
   });
 
-  it("has a waiting request judged again after a reset, and queues it at its age", { tags: ["check"] }, async () => {
+  it("has a waiting request checked again after a reset, and queues it at its age", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     const item = { kind: "key" as const, id: "k1", rev: 6 };
     await isolate.stub.invalidate([item]);

@@ -325,7 +325,7 @@ describe("a Cell that is reset", () => {
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
   });
 
-  it("has requests that waited judged again", { tags: ["check"] }, async () => {
+  it("has waiting requests checked again", { tags: ["check"] }, async () => {
     const isolate = await isolateOf(1);
     await isolate.young(1);
     const waiting = await isolate.wait();

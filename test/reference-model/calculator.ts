@@ -129,7 +129,7 @@ function refusalsOf(call: Call, config: ModelConfig, isDisabled: boolean, status
   return refusals.filter((each) => each !== false && each !== null);
 }
 
-/** Refusals by budgets and limits per minute, which compare-budgets.ts and compare-rates.ts judge. */
+/** Refusals by budgets and limits per minute, which compare-budgets.ts and compare-rates.ts check. */
 const BUDGET_CODES: ReadonlySet<string> = new Set([
   "request_larger_than_quota",
   "token_budget_exceeded",
@@ -147,7 +147,7 @@ export function errorCodeOf({ got }: Done): string {
   }
 }
 
-/** Codes of refusals that may come before the body was read, and also when a request that waited is judged again. */
+/** Codes of refusals that may come before the body was read, and also when a request that waited is checked again. */
 const BEFORE_BODY: ReadonlySet<string> = new Set(["api_key_disabled", "tenant_not_active", "key_store_unavailable"]);
 
 function refusedRow(done: Done, { status, code }: Refusal): WantedRow {
@@ -301,7 +301,7 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
   if (call.route === "models" && got.status === 200) return { rows: "none", options: [] };
   const [from, until] = [got.startMs, got.endMs];
   const code = errorCodeOf(done);
-  // who is refused for the caller, which is judged first, has a row like any other
+  // who is refused for the caller, which is checked first, has a row like any other
   if (call.wrong?.code === "unknown_endpoint" && (code === "" || code === "unknown_endpoint"))
     return { rows: "none", options: [] };
   if (got.headers["x-gateway-cache"] === "hit") {

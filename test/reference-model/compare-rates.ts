@@ -205,7 +205,7 @@ class Story {
 
   read(events: readonly Event[]): readonly Difference[] {
     for (const event of events)
-      if ("call" in event) this.#judge(event.call);
+      if ("call" in event) this.#check(event.call);
       else {
         for (const kind of KINDS)
           this.#levels.get(event.of)?.[kind].change(event.rates[kind], event.atMs, event.at === 0);
@@ -215,7 +215,7 @@ class Story {
     return this.#differences;
   }
 
-  #judge(call: Matched): void {
+  #check(call: Matched): void {
     const { done } = call;
     const { got } = done;
     const levels = [this.#tenant, done.call.key].flatMap((of) => {
@@ -247,16 +247,16 @@ class Story {
     if (code === TOO_LARGE && !named) differ("told that it never fits", story, got.text);
     if (code === TOO_LARGE && got.headers["retry-after"] !== undefined)
       differ("told to wait for what never fits", "nothing", got.headers["retry-after"]);
-    if (refusing !== undefined) this.#judgeRefusal(call, code, before, differ);
+    if (refusing !== undefined) this.#checkRefusal(call, code, before, differ);
     else if (isServed) this.#told = null;
     if (isServed) for (const level of levels) level.take(got, needOf(level.kind, call), usedOf(level.kind, call));
-    if (this.#isInTurn) this.#judgeHeaders(call, levels, isServed, differ);
+    if (this.#isInTurn) this.#checkHeaders(call, levels, isServed, differ);
     const what = isServed ? `${needOf("tokens", call)} drawn, ${call.tokens} used` : code || "not served";
     this.#before = [...this.#before.slice(1 - TOLD), `${done.call.id} at ${got.startMs}-${got.endMs}: ${what}`];
   }
 
   /** When a refused call shall come again: once all buckets hold what it needs. */
-  #judgeRefusal(
+  #checkRefusal(
     { done: { call, got } }: Matched,
     code: string,
     before: readonly (Range & { readonly level: Level; readonly need: number })[],
@@ -288,7 +288,7 @@ class Story {
    * drew nothing may be told what is not on lease. Between two answers of the authority a Cell refills what it shows, as if nothing were
    * on lease.
    */
-  #judgeHeaders(
+  #checkHeaders(
     call: Matched,
     levels: readonly Level[],
     isServed: boolean,

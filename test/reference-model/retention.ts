@@ -86,14 +86,14 @@ async function disagreeing(
 ): Promise<readonly Difference[]> {
   const differences: Difference[] = [];
   const first = await told(gateway, `${ALIKE[0]}?${scope}`);
-  const judge = async (path: string, options: readonly Told[]): Promise<void> => {
+  const check = async (path: string, options: readonly Told[]): Promise<void> => {
     const found = await told(gateway, `${path}?${scope}`);
     if (options.some((each) => JSON.stringify(each) === JSON.stringify(found))) return;
     differences.push({ what: `retention: ${path} ${when}`, expected: options, found, more: `GET ${path}?${scope}` });
   };
-  await judge(ALIKE[0] as string, [rollup, log]);
-  for (const path of ALIKE.slice(1)) await judge(path, [first]);
-  for (const path of OF_REQUESTS) await judge(path, [rollup, log]);
+  await check(ALIKE[0] as string, [rollup, log]);
+  for (const path of ALIKE.slice(1)) await check(path, [first]);
+  for (const path of OF_REQUESTS) await check(path, [rollup, log]);
   return differences;
 }
 

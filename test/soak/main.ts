@@ -255,7 +255,7 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   if (failed.length > 0) problems.push(`${failed.length} answers were neither 200 nor the upstream's 429`);
   if (lostSessions() > 0) problems.push(`${lostSessions()} sessions with the Cell were lost`);
   if (first.calls < FILL_CALLS)
-    problems.push(`${first.calls} calls before the first rest are too few to judge the memory: run it for longer`);
+    problems.push(`${first.calls} calls before the first rest are too few to measure the memory: run it for longer`);
   const keptOf = (what: keyof typeof KEPT_MAX_BYTES): number =>
     (last[what] - first[what]) / Math.max(1, last.calls - first.calls);
   const ofCall = { heap: keptOf("heap"), process: keptOf("process") };

@@ -199,7 +199,7 @@ describe("a request", () => {
     expect(await statusOf()).toBe(400);
   });
 
-  it("is judged by the policy that holds now", async () => {
+  it("is examined by the policy that holds now", async () => {
     said = "fine";
     const minted = await guarded({ input_scanners: ["pii"] });
     const path = `/tenants/${minted.tenant.id}/guardrails`;

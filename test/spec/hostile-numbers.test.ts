@@ -92,7 +92,7 @@ describe("a token limit", () => {
     });
   });
 
-  const judgesLimits = async (path: string): Promise<void> => {
+  const checksLimits = async (path: string): Promise<void> => {
     const minted = await mint(path);
     for (const limit of LIMITS) {
       for (const value of BAD_LIMITS) {
@@ -114,15 +114,15 @@ describe("a token limit", () => {
   };
   it.each(LIMITED.slice(0, 1))(
     "that is no integer in its bounds is refused on %s, and nothing is forwarded",
-    judgesLimits,
+    checksLimits,
   );
   it.each(LIMITED.slice(1))(
     "that is no integer in its bounds is refused on %s, and nothing is forwarded",
     { tags: ["long"] },
-    judgesLimits,
+    checksLimits,
   );
 
-  it("is judged in a body that stays bytes, too", async () => {
+  it("is checked in a body that stays bytes, too", async () => {
     const minted = await mint();
     const content = "z".repeat(5 * 1024 * 1024);
     const messages = JSON.stringify([{ role: "user", content: [{ type: "image_url", image_url: { url: content } }] }]);

@@ -1,6 +1,6 @@
 /**
  * A change of a cap, a weight or a group affects requests that wait already, without a new arrival
- * (docs/rules/fairshare.md#admissible-heads, docs/rules/admission.md#judged-again), and ends no request. On a stack of
+ * (docs/rules/fairshare.md#admissible-heads, docs/rules/admission.md#checked-again), and ends no request. On a stack of
  * its own: its four slots are used by these tests only.
  */
 
@@ -149,7 +149,7 @@ async function contention(): Promise<{ first: Minted; second: Minted; leaves: Ab
 
 /**
  * The next slot goes to the first tenant, although the second has waited longer. A request that has waited since before
- * the change is checked again meanwhile (docs/rules/admission.md#judged-again), so that the slot goes to a request that
+ * the change is checked again meanwhile (docs/rules/admission.md#checked-again), so that the slot goes to a request that
  * came later.
  */
 async function takesOver({ first, second, leaves }: Awaited<ReturnType<typeof contention>>): Promise<void> {

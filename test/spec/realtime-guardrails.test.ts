@@ -156,7 +156,7 @@ describe("guardrails", () => {
     client.socket.close();
   });
 
-  it("judge what a client retrieves by the policy of now, and only within its limits", {
+  it("examine what a client retrieves by the policy of now, and only within its limits", {
     tags: ["check"],
   }, async () => {
     const minted = await mint("text=all is well");

@@ -75,7 +75,7 @@ const CHECK: readonly Phase[] = [
     ],
     [tagged("check", "specification, faults, rest", ["spec", "faults"]), postgres],
   ],
-  // Half of the model's run waits for rows and for checks against the ledger. One seed, so that CI judges the change; others are drawn at length.
+  // Half of the model's run waits for rows and for checks against the ledger. One seed, so that CI tests the change; others are drawn at length.
   [
     [vitest("browser, main walks", ["browser"], { ...BROWSER, env: { TEST_TIER: "check" } })],
     [{ name: "lint", run: ["npm", "run", "--silent", "lint"] }, modelFor(1, "--seed", "1")],

@@ -60,7 +60,7 @@ function capSentences(
   format: (amount: number) => string,
   unit: "tokens" | "usd",
 ): readonly string[] {
-  // What is being typed is a number only once the form has judged it.
+  // What is being typed is a number only once the form has validated it.
   if (typeof cap !== "number" || !Number.isFinite(cap)) return [];
   if (cap === 0) return [text(`changeZero_${unit}`)];
   if (used === null) return [];

@@ -6,7 +6,7 @@ import type { Tone } from "../../ui/badge.tsx";
 interface KeyTerms {
   readonly disabled: boolean;
   readonly expires_at: string | null;
-  /** Absent: not known, or judged elsewhere. */
+  /** Absent: not known, or checked elsewhere. */
   readonly tenant_status?: string | undefined;
 }
 

@@ -13,7 +13,7 @@ export const KEY_READS: readonly ReadPath[] = [
   "/api/v1/audit",
 ];
 
-/** Changes name, description, end, models or budget of a key; the body was judged by its form. */
+/** Changes name, description, end, models or budget of a key; the body was validated by its form. */
 export async function updateKey(id: string, body: FieldValues, header: IfMatch): Answered {
   return await api.PUT("/api/v1/keys/{id}", {
     params: { path: { id }, header },

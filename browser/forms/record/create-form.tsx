@@ -1,4 +1,4 @@
-/** Making a new record: its fields, judged by the schema that the server uses, and nothing typed is lost when it fails. */
+/** Making a new record: its fields, validated by the schema that the server uses, and nothing typed is lost when it fails. */
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import type * as z from "zod";
 import { ApiError } from "../../data/api-error.ts";
@@ -44,7 +44,7 @@ interface CreateFormProps<B> {
   /** The first of the fields that are folded below its heading. */
   readonly foldFrom?: string;
   readonly children?: ReactNode;
-  /** Stands above the button: what the values that would be sent mean, which nobody has judged yet. */
+  /** Stands above the button: what the values that would be sent mean. They are not validated yet. */
   readonly note?: (values: FieldValues) => ReactNode;
 }
 
@@ -68,16 +68,16 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
   };
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const judged = schema.safeParse(bodyOf(specs, initial, draft, zone));
+    const parsed = schema.safeParse(bodyOf(specs, initial, draft, zone));
     const emptied = emptiedFields(specs, initial, draft, zone).map((field) => [field, text("needsValueNew")] as const);
-    if (!judged.success || emptied.length > 0) {
-      setErrors({ ...errorsOf(judged.error?.issues ?? [], names), ...Object.fromEntries(emptied) });
+    if (!parsed.success || emptied.length > 0) {
+      setErrors({ ...errorsOf(parsed.error?.issues ?? [], names), ...Object.fromEntries(emptied) });
       return;
     }
     setBusy(true);
     sent.current ??= idempotencyKey();
     try {
-      if ((await onSubmit(judged.data, sent.current)) !== false) setTyped(false);
+      if ((await onSubmit(parsed.data, sent.current)) !== false) setTyped(false);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       setErrors(serverErrors(error.param, error.said, names));

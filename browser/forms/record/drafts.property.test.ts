@@ -168,8 +168,8 @@ describe("a form", () => {
   });
 
   it("shows an error at its field, and elsewhere what concerns no field", () => {
-    const judged = updateTenantSchema.safeParse({ name: "", timezone: "Nowhere" });
-    const issues = judged.success ? [] : judged.error.issues;
+    const parsed = updateTenantSchema.safeParse({ name: "", timezone: "Nowhere" });
+    const issues = parsed.success ? [] : parsed.error.issues;
     expect(errorsOf(issues, ["name"])).toEqual({
       name: "must not be blank",
       "": "timezone must be an IANA time zone name",

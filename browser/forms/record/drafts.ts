@@ -97,7 +97,7 @@ function isSecretTouched({ text: given, isRemoved }: TypedSecret): boolean {
   return isRemoved || isSecretGiven(given);
 }
 
-/** The values that the controls say (a removed secret is ""; one that is not touched is absent), before they are judged: what is no number or no time stays what no schema accepts. */
+/** The values that the controls say (a removed secret is ""; one that is not touched is absent), before they are validated: what is no number or no time stays what no schema accepts. */
 export function bodyOf(specs: readonly FieldSpec[], base: FieldValues, draft: Draft, zone: string): FieldValues {
   const touched = new Set(touchedFields(specs, base, draft, zone));
   return Object.fromEntries(

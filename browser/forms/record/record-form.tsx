@@ -46,7 +46,7 @@ interface RecordFormProps {
   readonly what: string;
   readonly name: string;
   readonly specs: readonly FieldSpec[];
-  /** Judges the body before it is sent. */
+  /** Validates the body before it is sent. */
   readonly schema: z.ZodType;
   /** As it was read last. */
   readonly record: FieldValues;
@@ -169,16 +169,16 @@ export function RecordForm(props: RecordFormProps) {
       return;
     }
     const emptied = emptiedFields(specs, base, draft, zone).map((field) => [field, text("needsValue")] as const);
-    const judged = schema.safeParse(body);
-    if (!judged.success || emptied.length > 0) {
-      setErrors({ ...errorsOf(judged.error?.issues ?? [], names), ...Object.fromEntries(emptied) });
+    const parsed = schema.safeParse(body);
+    if (!parsed.success || emptied.length > 0) {
+      setErrors({ ...errorsOf(parsed.error?.issues ?? [], names), ...Object.fromEntries(emptied) });
       return;
     }
     setReading(true);
     try {
       const now = await readNow();
       if (changesBetween(names, base, now).length === 0)
-        write.run({ body: judged.data as FieldValues, now: () => now });
+        write.run({ body: parsed.data as FieldValues, now: () => now });
       // the page's own reads may be older than this one: the conflict is between what it shows and what was typed
       else await Promise.all(touches.map(async (path) => await queries.invalidateQueries({ queryKey: [path] })));
     } catch (error) {

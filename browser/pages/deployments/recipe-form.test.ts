@@ -32,7 +32,7 @@ it("keeps what its form does not show, and leaves out what is blank", () => {
   expect(recipeBody(values, body).body).toEqual({ enabled: false, launcher_spec: { a: 1 } });
 });
 
-it("is judged field by field as the server judges it", () => {
+it("is validated field by field as the server validates it", () => {
   const { error } = recipeFormSchema.safeParse({ name: " ", serving_port: 0, health_path: "//x", partition: "" });
   expect(error?.issues.map(({ path }) => path.join("."))).toEqual(["name", "serving_port", "health_path"]);
 });

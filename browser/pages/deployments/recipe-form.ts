@@ -39,13 +39,13 @@ export function recipeBody(values: FieldValues, before: FieldValues): Records["C
   };
 }
 
-/** Judges the values of a form as the server judges the recipe; they stay as they are typed. */
+/** Validates the values of a form as the server validates the recipe; they stay as they are typed. */
 export const recipeFormSchema: z.ZodType<FieldValues> = z
   .record(z.string(), z.unknown())
-  .superRefine((values, judging) => {
+  .superRefine((values, context) => {
     const { body, ...own } = recipeBody(values, {});
-    const judged = [createRecipeSchema.omit({ body: true }).safeParse(own), recipeBodySchema.safeParse(body)];
-    for (const { error } of judged)
+    const parsed = [createRecipeSchema.omit({ body: true }).safeParse(own), recipeBodySchema.safeParse(body)];
+    for (const { error } of parsed)
       for (const { path, message } of error?.issues ?? [])
-        judging.addIssue({ code: "custom", path: [...path], message });
+        context.addIssue({ code: "custom", path: [...path], message });
   });

@@ -11,7 +11,7 @@ type Resources = Records["SchedulerResources"];
 
 /**
  * One sentence for each field of a form that asks for too much or for a name that does not exist. A list that the scheduler did
- * not tell judges nothing, and what is not typed yet is left to the schema.
+ * not give causes no warning, and what is not typed yet is left to the schema.
  */
 export function resourceWarnings(
   asked: FieldValues,

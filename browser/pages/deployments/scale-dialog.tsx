@@ -32,11 +32,11 @@ export function ScaleDialog({ spec, write, onClose }: ScaleDialogProps) {
   const [refused, setRefused] = useState<string>();
   const meanwhile = useMeanwhile(async () => (await specNow(id)).target_replicas);
   const { moved } = meanwhile;
-  const judged = schema.safeParse({ target_replicas: /^\d{1,9}$/.test(typed.trim()) ? Number(typed) : typed });
-  const target = judged.data?.target_replicas;
+  const parsed = schema.safeParse({ target_replicas: /^\d{1,9}$/.test(typed.trim()) ? Number(typed) : typed });
+  const target = parsed.data?.target_replicas;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (target === undefined) setRefused(judged.error?.issues[0]?.message);
+    if (target === undefined) setRefused(parsed.error?.issues[0]?.message);
     else void meanwhile.check(current, (from) => write.change(from, target, onClose));
   };
   return (

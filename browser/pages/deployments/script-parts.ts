@@ -1,4 +1,4 @@
-/** What of a form's values, which nobody has judged yet, becomes a script. Pure. */
+/** What of a form's values, which are not validated yet, becomes a script. Pure. */
 import { PORT_SPAN_DEFAULT } from "../../../shared/schema/job-script.ts";
 import { PORT_MAX } from "../../../shared/schema/managed-model.ts";
 import { textOf } from "../../data/untyped.ts";

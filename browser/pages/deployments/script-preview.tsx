@@ -11,7 +11,7 @@ import { windowOf, writtenOf } from "./script-parts.ts";
 const text = texts("deployments", deploymentTexts);
 
 interface ScriptPreviewProps {
-  /** What the form says, not judged yet. */
+  /** What the form says, not validated yet. */
   readonly values: FieldValues;
   /** What the scheduler would refuse, one sentence each. */
   readonly warnings: readonly string[];

@@ -29,7 +29,7 @@ interface LimitFormProps {
   readonly current: number | null;
   /** What is in force at the moment. */
   readonly readNow: () => Promise<number | null>;
-  /** Judges `{[field]: value}`, as the API does. */
+  /** Validates `{[field]: value}`, as the API does. */
   readonly schema: z.ZodType<Readonly<Record<string, number | null>>>;
   readonly field: string;
   readonly write: ReturnType<typeof useUndoableWrite<number | null>>;
@@ -47,14 +47,14 @@ export function LimitForm({ label, hint, current, readNow, schema, field, write,
   const { moved } = meanwhile;
   const shown = typed ?? (current === null ? "" : String(current));
   const value = typedNumber(shown);
-  const judged = schema.safeParse({ [field]: value });
+  const parsed = schema.safeParse({ [field]: value });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (!judged.success) {
-      setRefused(judged.error.issues[0]?.message ?? "");
+    if (!parsed.success) {
+      setRefused(parsed.error.issues[0]?.message ?? "");
       return;
     }
-    const limit = judged.data[field] ?? null;
+    const limit = parsed.data[field] ?? null;
     void meanwhile.check(current, (from) =>
       write.change(from, limit, () => {
         setTyped((now) => (now === shown ? null : now));
@@ -63,7 +63,7 @@ export function LimitForm({ label, hint, current, readNow, schema, field, write,
       }),
     );
   };
-  const effect = judged.success && typeof value === "number" && value !== current ? effectOf?.(value) : undefined;
+  const effect = parsed.success && typeof value === "number" && value !== current ? effectOf?.(value) : undefined;
   return (
     <form className={classes["limitForm"]} onSubmit={submit} noValidate>
       <TextField

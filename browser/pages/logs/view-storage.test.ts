@@ -1,4 +1,4 @@
-/** Saved views are kept for a person, and judged like an address when they are read. */
+/** Saved views are kept for a person, and validated like an address when they are read. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { deleteView, readViews, saveView, VIEWS_MAX, viewOf } from "./view-storage.ts";
 

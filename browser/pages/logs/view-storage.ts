@@ -57,7 +57,7 @@ function write(userId: string, views: readonly SavedView[]): boolean {
   }
 }
 
-/** Whatever is stored is judged like an address. */
+/** Whatever is stored is validated like an address. */
 function viewFrom(stored: unknown): readonly SavedView[] {
   if (typeof stored !== "object" || stored === null) return [];
   const { name, search } = stored as Readonly<Record<string, unknown>>;

@@ -33,12 +33,12 @@ export function AutotunePanel({ model }: ModelTabProps) {
   useEffect(() => () => running.current?.abort(), []);
   const run = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const judged = autotuneSchema.safeParse({
+    const parsed = autotuneSchema.safeParse({
       target_p99_ms: Number(typed.target_p99_ms.trim() || Number.NaN),
       max_concurrency: Number(typed.max_concurrency.trim() || Number.NaN),
     });
-    setErrors(judged.success ? {} : errorsOf(judged.error.issues, FIELDS));
-    if (!judged.success) return;
+    setErrors(parsed.success ? {} : errorsOf(parsed.error.issues, FIELDS));
+    if (!parsed.success) return;
     const stop = new AbortController();
     running.current = stop;
     setBusy(true);
@@ -47,7 +47,7 @@ export function AutotunePanel({ model }: ModelTabProps) {
         answerValue(
           await api.POST("/api/v1/models/{id}/autotune", {
             params: { path: { id } },
-            body: judged.data,
+            body: parsed.data,
             signal: stop.signal,
           }),
         ),

@@ -1,7 +1,7 @@
 /** Search parameters of the pages `models` and of one model. */
 import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from "../../data/search-params.ts";
 
-/** The kinds of models (docs/rules/models.md#fields), without the schemas that judge them. */
+/** The kinds of models (docs/rules/models.md#fields), without the schemas that validate them. */
 export const MODEL_KINDS = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
 /** docs/rules/health.md#states */
 export const HEALTH_STATES = ["healthy", "degraded", "unhealthy", "unknown", "disabled", "maintenance"] as const;

@@ -19,7 +19,7 @@ import { type Api, bodyFor } from "./messages-api.ts";
 import { playground, type Sending } from "./playground.ts";
 import classes from "./playground-page.module.css";
 import { replayed } from "./replayed.ts";
-import { apiOf, judgedSettings } from "./request-settings.ts";
+import { apiOf, validatedSettings } from "./request-settings.ts";
 import type { CallAs } from "./send-chat.ts";
 import { SettingsPanel } from "./settings-panel.tsx";
 import { TurnView } from "./turn-view.tsx";
@@ -50,7 +50,7 @@ export function PlaygroundPage() {
     playground.set(conversation);
     setWrong(leftOut.length === 0 ? null : text("replayLeftOut", { names: leftOut.join(", ") }));
   }, []);
-  const { members, errors } = judgedSettings(typed);
+  const { members, errors } = validatedSettings(typed);
   const api = apiOf(typed);
   const system = typed.system ?? "";
   const models = [model, beside].filter((name) => name !== undefined);

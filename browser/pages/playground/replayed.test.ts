@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { messagesOf } from "./conversation.ts";
 import { bodyFor } from "./messages-api.ts";
 import { replayed } from "./replayed.ts";
-import { apiOf, judgedSettings } from "./request-settings.ts";
+import { apiOf, validatedSettings } from "./request-settings.ts";
 
 const PNG = "data:image/png;base64,iVBORw==";
 
@@ -11,7 +11,7 @@ const PNG = "data:image/png;base64,iVBORw==";
 function sentAgain(path: string, body: object): { readonly body: unknown; readonly leftOut: readonly string[] } {
   const { turns, typed, text, images, leftOut } = replayed({ path, text: JSON.stringify(body) });
   const next = [...turns, { id: 1, text, images, lanes: [] }];
-  const { members, errors } = judgedSettings(typed);
+  const { members, errors } = validatedSettings(typed);
   expect(errors).toEqual({});
   const messages = messagesOf(typed.system ?? "", next, 0);
   return { body: bodyFor(apiOf(typed), { model: "m", messages, ...members }), leftOut };

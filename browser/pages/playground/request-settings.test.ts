@@ -1,12 +1,12 @@
 /** Settings are sent as they were meant, or not at all with a reason at their field. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { judgedSettings, NUMBERS, toolNames } from "./request-settings.ts";
+import { NUMBERS, toolNames, validatedSettings } from "./request-settings.ts";
 
 it("sends what was typed and leaves out what is empty", () => {
-  expect(judgedSettings({})).toEqual({ members: { stream: true }, errors: {} });
+  expect(validatedSettings({})).toEqual({ members: { stream: true }, errors: {} });
   const tool = { type: "function", function: { name: "f" } };
-  const { members, errors } = judgedSettings({
+  const { members, errors } = validatedSettings({
     temperature: " 0.5 ",
     max_tokens: "0",
     seed: "-7",
@@ -44,19 +44,19 @@ it.each([
   ["schema", "null"],
   ["schema", "{"],
 ] as const)("%s %s is wrong, and not sent", (name, typed) => {
-  const { members, errors } = judgedSettings({ [name]: typed });
+  const { members, errors } = validatedSettings({ [name]: typed });
   expect(Object.keys(errors)).toEqual([name]);
   expect(members).toEqual({ stream: true });
 });
 
 it("sends no choice of tools without tools, and none that the API does not know", () => {
-  expect(judgedSettings({ tool_choice: "auto" }).members).toEqual({ stream: true });
+  expect(validatedSettings({ tool_choice: "auto" }).members).toEqual({ stream: true });
   const tools = '[{"function":{"name":"f"}}]';
-  expect(judgedSettings({ tools, tool_choice: "any" }).members).not.toHaveProperty("tool_choice");
+  expect(validatedSettings({ tools, tool_choice: "any" }).members).not.toHaveProperty("tool_choice");
 });
 
-it("leaves out, unjudged, the numbers that messages do not have", () => {
-  expect(judgedSettings({ api: "messages", seed: "one", presence_penalty: "1", top_p: "0.5" })).toEqual({
+it("leaves out the numbers that messages do not have, and does not check them", () => {
+  expect(validatedSettings({ api: "messages", seed: "one", presence_penalty: "1", top_p: "0.5" })).toEqual({
     members: { top_p: 0.5, stream: true },
     errors: {},
   });
@@ -65,11 +65,11 @@ it("leaves out, unjudged, the numbers that messages do not have", () => {
 it("takes a tool by its name, and a schema as the API has it", () => {
   const tools = JSON.stringify([{ type: "function", function: { name: "weather" } }]);
   expect(toolNames({ tools })).toEqual(["weather"]);
-  expect(judgedSettings({ tools, tool_choice: "weather" }).members).toMatchObject({
+  expect(validatedSettings({ tools, tool_choice: "weather" }).members).toMatchObject({
     tool_choice: { type: "function", function: { name: "weather" } },
   });
   const named = { name: "city", strict: true, schema: { type: "object" } };
-  expect(judgedSettings({ schema: JSON.stringify(named) }).members).toMatchObject({
+  expect(validatedSettings({ schema: JSON.stringify(named) }).members).toMatchObject({
     response_format: { type: "json_schema", json_schema: named },
   });
 });
@@ -78,7 +78,7 @@ it("takes whatever is typed for a number within its bounds, or for a mistake", (
   fc.assert(
     fc.property(fc.constantFrom(...NUMBERS), fc.oneof(fc.string(), fc.double().map(String)), (number, typed) => {
       const { name, min, max } = number;
-      const { members, errors } = judgedSettings({ [name]: typed });
+      const { members, errors } = validatedSettings({ [name]: typed });
       const value = members[name];
       if (value === undefined) expect(typed.trim() === "" || errors[name] !== undefined).toBe(true);
       else expect(Number(value) >= min && Number(value) <= max && errors[name] === undefined).toBe(true);

@@ -28,7 +28,7 @@ export type SettingName = NumberName | "system" | "stop" | "tools" | "tool_choic
 /** What was typed, by field; absent: nothing. `api` is `messages` or none, `stream` `off` where the answer is to come in one piece. */
 export type TypedSettings = Readonly<Partial<Record<SettingName, string>>>;
 
-interface JudgedSettings {
+interface ValidatedSettings {
   /** Members of the request's body. */
   readonly members: Readonly<Record<string, unknown>>;
   /** What is wrong, by field. */
@@ -46,7 +46,7 @@ export function numbersOf(typed: TypedSettings): readonly (typeof NUMBERS)[numbe
 }
 
 /** The members of the body that were asked for, and what is wrong with others. */
-export function judgedSettings(typed: TypedSettings): JudgedSettings {
+export function validatedSettings(typed: TypedSettings): ValidatedSettings {
   const members: Record<string, unknown> = {};
   const errors: Partial<Record<SettingName, string>> = {};
   for (const { name, min, max, isWhole } of numbersOf(typed)) {

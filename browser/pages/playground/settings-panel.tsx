@@ -5,12 +5,12 @@ import { Fold } from "../../ui/fold.tsx";
 import { Panel } from "../../ui/layout.tsx";
 import classes from "./playground-page.module.css";
 import {
-  judgedSettings,
   numbersOf,
   type SettingName,
   TOOL_CHOICES,
   type TypedSettings,
   toolNames,
+  validatedSettings,
 } from "./request-settings.ts";
 
 const text = texts("playground", playgroundTexts);
@@ -23,7 +23,7 @@ export function SettingsPanel({
   readonly typed: TypedSettings;
   readonly onType: (typed: TypedSettings) => void;
 }) {
-  const { errors } = judgedSettings(typed);
+  const { errors } = validatedSettings(typed);
   const field = (name: SettingName) => ({
     value: typed[name] ?? "",
     error: errors[name],

@@ -1,6 +1,6 @@
 /**
  * Whether a tenant's applications can call right now, in one sentence, and what to do if not. Pure. What refuses every request
- * comes first, in the order in which the data plane judges; then what will soon refuse some.
+ * comes first, in the order in which the data plane checks; then what will soon refuse some.
  */
 import type { Records } from "../../data/api.ts";
 import type { explainAccess } from "../../explain/explain-access.ts";

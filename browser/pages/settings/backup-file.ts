@@ -1,7 +1,7 @@
-/** A backup as a browser has it: a file that only the server judges, and what the server says of it. Pure. */
+/** A backup as a browser has it: a file that only the server validates, and what the server says of it. Pure. */
 import type { Records } from "../../data/api.ts";
 
-/** An object of JSON; whether it is a backup is judged by the server. */
+/** An object of JSON; the server checks whether it is a backup. */
 export type BackupFile = Readonly<Record<string, unknown>>;
 export type Differences = NonNullable<Records["RestoreReport"]["differences"]>;
 /** A kind of objects in a backup. */

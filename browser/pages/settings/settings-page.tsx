@@ -12,7 +12,7 @@ const text = texts("settings-tabs", settingsTabsTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/settings");
 
-/** Loaded when the page is open: it brings the schemas that judge what is typed. */
+/** Loaded when the page is open: it brings the schemas that validate what is typed. */
 const SettingsPart = lazy(async () => ({ default: (await import("./settings-part.tsx")).SettingsPart }));
 
 /** What holds for the whole gateway, each part with a test of it. */

@@ -18,13 +18,13 @@ export function GuardrailsTrial({ policy }: { readonly policy: FieldValues }) {
   const [tried, setTried] = useState("");
   const [verdict, setVerdict] = useState<Verdict | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const judged = guardrailsPolicyBody.safeParse(policy);
+  const parsed = guardrailsPolicyBody.safeParse(policy);
   const run = async (): Promise<void> => {
-    if (!judged.success) return;
+    if (!parsed.success) return;
     setBusy(true);
     try {
       setVerdict(
-        answerValue(await api.POST("/api/v1/guardrails/test", { body: { text: tried, policy: judged.data } })),
+        answerValue(await api.POST("/api/v1/guardrails/test", { body: { text: tried, policy: parsed.data } })),
       );
     } catch (error) {
       complain(text("trialFailed"), error);
@@ -46,7 +46,7 @@ export function GuardrailsTrial({ policy }: { readonly policy: FieldValues }) {
         }}
       />
       <Row>
-        <Button writes isBusy={isBusy} disabled={tried === "" || !judged.success} onClick={() => void run()}>
+        <Button writes isBusy={isBusy} disabled={tried === "" || !parsed.success} onClick={() => void run()}>
           {text("trialRun")}
         </Button>
       </Row>

@@ -45,7 +45,7 @@ export function cellExamination({ url, token, declaredSlots, behind }: CellAcces
     run: async (signal) => {
       const client = gatewayClient({ url, token, actor: "cli", fetch: fetchLimited });
       const about = await client.GET("/api/v1/about", { signal }).catch(() => null);
-      // what it says of itself is judged where it is examined
+      // what it says of itself is checked where it is examined
       const cells = cellsAnswer.safeParse(about?.data).data?.cells ?? [];
       const examined = await Promise.all(
         cells.map(async (cell) => await examineCell(client, cell, { declaredSlots, behind }, signal)),

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from "
 import { createSecureContext, createServer, TLSSocket } from "node:tls";
 import { generate } from "selfsigned";
 import { afterEach, expect, it } from "vitest";
-import { certificateExamination, judge } from "./certificate-examination.ts";
+import { certificateExamination, checkCertificate } from "./certificate-examination.ts";
 import { runExaminations } from "./examination.ts";
 import type { DoctorFinding } from "./finding.ts";
 import { tlsEndpointOf } from "./tls-endpoint.ts";
@@ -99,14 +99,14 @@ it.each([
   [20.5, "", "warning"],
   [21.5, "", "ok"],
   [90, "CERT_UNTRUSTED", "failure"],
-])("with %d days left and the reason %j are judged: %s", (days, code, state) => {
+])("with %d days left and the reason %j have the state %s", (days, code, state) => {
   const to = new Date(NOW_MS + days * DAY_MS).toUTCString();
-  expect(judge("p", { from: new Date(NOW_MS - DAY_MS).toUTCString(), to, code }, NOW_MS).state).toBe(state);
+  expect(checkCertificate("p", { from: new Date(NOW_MS - DAY_MS).toUTCString(), to, code }, NOW_MS).state).toBe(state);
 });
 
 it("of tomorrow are not valid yet", () => {
   const at = (days: number): string => new Date(NOW_MS + days * DAY_MS).toUTCString();
-  expect(judge("p", { from: at(1), to: at(90), code: "CERT_NOT_YET_VALID" }, NOW_MS)).toMatchObject({
+  expect(checkCertificate("p", { from: at(1), to: at(90), code: "CERT_NOT_YET_VALID" }, NOW_MS)).toMatchObject({
     state: "failure",
     detail: "is not valid yet",
   });

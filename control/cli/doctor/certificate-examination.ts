@@ -30,7 +30,11 @@ export function certificateExamination(endpoint: TlsEndpoint, of: readonly strin
         const { authorized, authorizationError: refusal } = socket;
         const code = authorized || endpoint.trust?.isAnything === true ? "" : String(codeOf(refusal) || refusal);
         socket.destroy();
-        return { findings: [{ ...judge(part, { from: valid_from, to: valid_to, code }, Date.now()), symptomOf: of }] };
+        return {
+          findings: [
+            { ...checkCertificate(part, { from: valid_from, to: valid_to, code }, Date.now()), symptomOf: of },
+          ],
+        };
       } catch (error) {
         const { detail, fix } = unreachable(error);
         return { findings: [findingsOf(part).failure("certificate", detail, fix, { symptomOf: of })] };
@@ -75,7 +79,7 @@ interface Certificate {
 }
 
 /** What a certificate is worth at an instant. Pure. */
-export function judge(part: string, { from, to, code }: Certificate, nowMs: number): DoctorFinding {
+export function checkCertificate(part: string, { from, to, code }: Certificate, nowMs: number): DoctorFinding {
   const { ok, warning, failure } = findingsOf(part);
   const renew = "renew the certificate, and check why it was not renewed automatically";
   if (Number.isNaN(Date.parse(to)))

@@ -14,7 +14,7 @@ const DATE_STEP_MS = 1000;
 export const THIS_MACHINE = "this machine";
 
 /** One finding for each clock. */
-export function judgeClocks(told: readonly ClockSample[]): readonly DoctorFinding[] {
+export function checkClocks(told: readonly ClockSample[]): readonly DoctorFinding[] {
   const samples = told.filter(({ aheadMs, withinMs }) => Number.isFinite(aheadMs) && Number.isFinite(withinMs));
   if (samples.length === 0) return [];
   const all = [{ part: THIS_MACHINE, aheadMs: 0, withinMs: 0 }, ...samples];

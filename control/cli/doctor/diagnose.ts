@@ -1,5 +1,5 @@
 /**
- * The doctor: composes the examinations of what it was told of, runs them beside each other, and judges what only shows
+ * The doctor: composes the examinations of what it was told of, runs them beside each other, and checks what only shows
  * when parts are compared. It changes nothing but one name in the key-value store, which it removes.
  */
 import { ANALYTICS, analyticsExamination } from "./analytics-examination.ts";
@@ -7,7 +7,7 @@ import { examineBackups } from "./backups.ts";
 import { oneForEachCause } from "./causes.ts";
 import { cellExamination } from "./cell-examination.ts";
 import { certificateExamination } from "./certificate-examination.ts";
-import { judgeClocks } from "./clocks.ts";
+import { checkClocks } from "./clocks.ts";
 import { DATABASE, databaseExamination } from "./database-examination.ts";
 import type { DoctorEnv } from "./doctor-env.ts";
 import { edgeExamination, partOfEdge } from "./edge-examination.ts";
@@ -16,7 +16,7 @@ import { type DoctorFinding, findingsOf } from "./finding.ts";
 import { KEY_VALUE, keyValueExamination } from "./key-value-examination.ts";
 import { CONTROL, managementExamination } from "./management-examination.ts";
 import { METRICS, metricsExamination } from "./metrics-examination.ts";
-import { judgeReleases } from "./releases.ts";
+import { checkReleases } from "./releases.ts";
 import { type TlsEndpoint, tlsEndpointOf } from "./tls-endpoint.ts";
 
 /** What is examined. */
@@ -53,8 +53,8 @@ export async function diagnose(installation: Installation): Promise<readonly Doc
     ...oneForEachCause(examined.flatMap(({ findings }) => findings)),
     ...untold(installation),
     ...(backups === null ? [] : examineBackups(backups, Date.now())),
-    ...judgeClocks(examined.flatMap(({ clocks = [] }) => clocks)),
-    ...judgeReleases(release, once(examined.flatMap(({ releases = [] }) => releases))),
+    ...checkClocks(examined.flatMap(({ clocks = [] }) => clocks)),
+    ...checkReleases(release, once(examined.flatMap(({ releases = [] }) => releases))),
   ];
 }
 

@@ -60,7 +60,7 @@ export interface ReleaseSample {
   readonly version: string;
 }
 
-/** What one examination brings back: findings, and samples that are judged beside those of the other parts. */
+/** What one examination brings back: findings, and samples that are compared with those of the other parts. */
 export interface Examined {
   readonly findings: readonly LinkedFinding[];
   readonly clocks?: readonly ClockSample[];

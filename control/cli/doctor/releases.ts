@@ -2,7 +2,7 @@
 import { type DoctorFinding, findingsOf, type ReleaseSample } from "./finding.ts";
 
 /** One finding for each part; `own` is the release that this program belongs to. */
-export function judgeReleases(own: string, samples: readonly ReleaseSample[]): readonly DoctorFinding[] {
+export function checkReleases(own: string, samples: readonly ReleaseSample[]): readonly DoctorFinding[] {
   const inUse = new Set(samples.map(({ version }) => version));
   return samples.map(({ part, version }) => {
     const { ok, warning } = findingsOf(part);

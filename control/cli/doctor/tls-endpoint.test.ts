@@ -129,7 +129,7 @@ it.each([
   ["127.0.0.1", "uselibpqcompat=true&sslmode=verify-ca&sslrootcert=CA", "ok"],
   ["127.0.0.1", "uselibpqcompat=true&sslmode=verify-ca&sslrootcert=OTHER", "failure"],
   ["localhost", "uselibpqcompat=true&sslmode=verify-full", "failure"],
-])("of %s with %s are judged as the driver judges them: %s", async (host, query, state) => {
+])("of %s with %s are checked as the driver checks them: %s", async (host, query, state) => {
   const url = urlOf(current, host, query);
   const detail = expect.stringMatching(state === "ok" ? "^is valid until " : "^clients refuse it: its ");
   expect(await looked(url)).toMatchObject({ check: "certificate", state, detail });

@@ -1,6 +1,6 @@
 /**
  * The Management API as the console's browser reaches it (docs/rules/console.md#live): the routes that it has for browsers, as
- * the signed-in user, whose role and tenant are judged with every request. It narrows what it answers a `user` itself. The admin
+ * the signed-in user, whose role and tenant are checked with every request. It narrows what it answers a `user` itself. The admin
  * token is added here and never leaves the server.
  */
 import { Buffer } from "node:buffer";

@@ -1,7 +1,7 @@
 /**
  * Connections for addresses that admins have registered. The addresses that a name resolves to are checked when the
  * connection is made, so that a name that has changed since it was registered cannot lead to a forbidden address
- * (docs/rules/network-safety.md#judged-at-every-connection).
+ * (docs/rules/network-safety.md#checked-at-every-connection).
  */
 import { lookup } from "node:dns";
 import net, { type LookupFunction, type Socket } from "node:net";
@@ -32,7 +32,7 @@ export function guardedAgent(policy: SsrfPolicy & Partial<OutboundPolicy>): Agen
   const agent = new Agent({
     ...(poolIdleMs === undefined ? {} : { keepAliveTimeout: poolIdleMs, keepAliveMaxTimeout: poolIdleMs }),
     connect: {
-      lookup: judgedLookup(policy),
+      lookup: checkedLookup(policy),
       ...(tcpKeepAliveMs === undefined ? {} : { keepAliveInitialDelay: tcpKeepAliveMs }),
     },
   });
@@ -51,7 +51,7 @@ export async function guardedSocket(
 ): Promise<Socket> {
   if (net.isIP(host) !== 0 && !isAddressAllowed(host, policy)) throw new BlockedAddressError("blocked address");
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const socket = net.connect({ host, port, lookup: judgedLookup(policy), autoSelectFamily: true });
+  const socket = net.connect({ host, port, lookup: checkedLookup(policy), autoSelectFamily: true });
   const late = setTimeout(() => reject(Object.assign(new Error("timeout"), { code: "ETIMEDOUT" })), timeoutMs);
   socket.once("connect", () => resolve(socket)).once("error", reject);
   try {
@@ -65,7 +65,7 @@ export async function guardedSocket(
   }
 }
 
-function judgedLookup(policy: SsrfPolicy): LookupFunction {
+function checkedLookup(policy: SsrfPolicy): LookupFunction {
   return (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, found) => {
       if (error !== null) return done(error, "");

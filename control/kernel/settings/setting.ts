@@ -89,9 +89,9 @@ export function settingVerbs<Value extends object, Body extends object, Shown ex
       const body = parse(rule.body, input);
       await rule.check?.(ctx, body);
       // before the transaction: what is shown may come from elsewhere, and no other write waits for that
-      const seen = ctx.judge === undefined ? null : await shown(ctx, await readSetting(ctx, rule.setting));
+      const seen = ctx.checkRecord === undefined ? null : await shown(ctx, await readSetting(ctx, rule.setting));
       const { record, sync } = await saveSetting(ctx, rule, body, async (tx, stored) => {
-        ctx.judge?.(seen?.rev === stored.rev ? seen : await shown({ ...ctx, db: tx }, stored));
+        ctx.checkRecord?.(seen?.rev === stored.rev ? seen : await shown({ ...ctx, db: tx }, stored));
       });
       return { record: withWarnings(await shown(ctx, record), record.warnings), sync };
     },
@@ -99,19 +99,19 @@ export function settingVerbs<Value extends object, Body extends object, Shown ex
 }
 
 /**
- * Merges and saves. `judge` gets the current value before anything else does. An error in it, or in the rule, leaves
+ * Merges and saves. `check` gets the current value before anything else does. An error in it, or in the rule, leaves
  * everything unchanged.
  */
 async function saveSetting<Value extends object, Body extends object>(
   ctx: VerbContext,
   rule: Pick<SettingRule<Value, Body, object>, "setting" | "merge" | "warnings">,
   body: Body,
-  judge: (tx: Transaction, stored: StoredSetting<Value>) => Promise<void>,
+  check: (tx: Transaction, stored: StoredSetting<Value>) => Promise<void>,
 ): Promise<Written<StoredSetting<Value> & { readonly warnings: readonly string[] }>> {
   const { setting } = rule;
   return await write(ctx, async (tx, journal) => {
     const stored = await held(tx, setting);
-    await judge(tx, stored);
+    await check(tx, stored);
     const before = stored.value;
     const merged =
       rule.merge === undefined ? { ...before, ...dropUndefined(body) } : await rule.merge(ctx, before, body);

@@ -1,7 +1,7 @@
 /**
  * Climbs the ladder of docs/rules/autotune.md#ladder: closed-loop load, step after step, until there is a reason to
  * stop. It never sends more than the allowed number of requests and never continues after its signal is aborted; a step
- * that was cut off is not judged. Clock and requests are arguments, so that a simulated upstream can replace a real
+ * that was cut off is not evaluated. Clock and requests are arguments, so that a simulated upstream can replace a real
  * one.
  */
 import { type KneeReason, ladderOf, type Recommendation, reasonToStop, recommend } from "./knee.ts";

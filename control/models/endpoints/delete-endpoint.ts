@@ -14,7 +14,7 @@ export async function deleteEndpoint(ctx: VerbContext, model: string, id: string
   const [modelId, endpointId] = [parseId(model), parseId(id)];
   return await write(ctx, async (tx, journal) => {
     const { endpoint } = await lockEndpoint(tx, modelId, endpointId);
-    ctx.judge?.(endpointRecord(endpoint));
+    ctx.checkRecord?.(endpointRecord(endpoint));
     const { name } = endpoint;
     await tx
       .update(modelReplicas)

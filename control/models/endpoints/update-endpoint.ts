@@ -33,7 +33,7 @@ export async function updateEndpoint(
   if (body.api_base !== undefined) await checkUpstreamAddress(ctx, "api_base", body.api_base);
   return await write(ctx, async (tx, journal) => {
     const { model: owner, endpoint: before } = await lockEndpoint(tx, modelId, endpointId);
-    ctx.judge?.(endpointRecord(before));
+    ctx.checkRecord?.(endpointRecord(before));
     const wanted = { ...dropUndefined(body), api_key: await sealNewSecret(ctx, api_key, before.api_key) };
     const now = ctx.now();
     const moved = wanted.api_base !== undefined && wanted.api_base !== before.api_base;

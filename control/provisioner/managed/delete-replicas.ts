@@ -20,7 +20,7 @@ export async function deleteReplica(ctx: VerbContext, id: string): Promise<Writt
   const replicaId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockReplica(tx, replicaId);
-    ctx.judge?.(await readReplica(tx, replicaId));
+    ctx.checkRecord?.(await readReplica(tx, replicaId));
     await remove(tx, journal, [row]);
     journal.audit({
       action: "delete_replica",

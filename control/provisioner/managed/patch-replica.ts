@@ -37,7 +37,7 @@ export async function patchReplica(
   let before: ModelReplicaRow | undefined;
   const written = await write(ctx, async (tx, journal) => {
     before = await lockReplica(tx, replicaId);
-    ctx.judge?.(await readReplica(tx, replicaId));
+    ctx.checkRecord?.(await readReplica(tx, replicaId));
     await refuseForeign(tx, before, body);
     const wanted = columnsOf(body);
     const { changed } = changedFields(before, wanted);
@@ -71,7 +71,7 @@ export async function restartReplica(ctx: VerbContext, id: string): Promise<Writ
   const replicaId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const { model_name, job_id } = await lockReplica(tx, replicaId);
-    ctx.judge?.(await readReplica(tx, replicaId));
+    ctx.checkRecord?.(await readReplica(tx, replicaId));
     await tx
       .update(modelReplicas)
       .set({ cancel_requested: true, updated_at: ctx.now(), rev: journal.rev })

@@ -53,7 +53,7 @@ async function writeSpec(
   return await write(ctx, async (tx, journal) => {
     const { model_name } = (await lockModel(tx, modelId)).row;
     const [before] = await tx.select().from(managedModels).where(eq(managedModels.model_id, modelId));
-    ctx.judge?.(before === undefined ? {} : await readManagedModel(tx, modelId));
+    ctx.checkRecord?.(before === undefined ? {} : await readManagedModel(tx, modelId));
     const body = bodyOf(before);
     const now = ctx.now();
     const row = { ...body, rev: journal.rev, updated_at: now };
@@ -75,7 +75,7 @@ export async function deleteManagedModel(ctx: VerbContext, model: string): Promi
   return await write(ctx, async (tx, journal) => {
     const { model_name } = (await lockModel(tx, modelId)).row;
     const spec = await readManagedModel(tx, modelId);
-    ctx.judge?.(spec);
+    ctx.checkRecord?.(spec);
     await tx.delete(managedModels).where(eq(managedModels.model_id, modelId));
     journal.audit({
       action: "delete_managed_model",
@@ -99,7 +99,7 @@ export async function setProvisionError(
   const modelId = parseId(model);
   const { error } = parse(provisionErrorSchema, input);
   return await write(ctx, async (tx) => {
-    ctx.judge?.(await readManagedModel(tx, modelId));
+    ctx.checkRecord?.(await readManagedModel(tx, modelId));
     const changed = await tx
       .update(managedModels)
       .set({ provision_error: error })

@@ -43,7 +43,7 @@ export async function updateRecipe(
   const body = dropUndefined(parse(updateRecipeSchema, input));
   return await write(ctx, async (tx, journal) => {
     const before = await lockRecipe(tx, recipeId);
-    ctx.judge?.(recipeRecord(before));
+    ctx.checkRecord?.(recipeRecord(before));
     const change = async () =>
       tx
         .update(recipes)
@@ -65,7 +65,7 @@ export async function deleteRecipe(ctx: VerbContext, builtin: readonly Recipe[],
   const recipeId = ownId(builtin, id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockRecipe(tx, recipeId);
-    ctx.judge?.(recipeRecord(row));
+    ctx.checkRecord?.(recipeRecord(row));
     const { name } = row;
     await tx.delete(recipes).where(eq(recipes.id, recipeId));
     journal.audit({ action: "delete_recipe", entityType: "recipe", entityId: recipeId, detail: { name } });

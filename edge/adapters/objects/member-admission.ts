@@ -69,7 +69,7 @@ export class MemberAdmission implements Admission {
   }
 
   async record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
-    // A request that is refused while it is judged again may have a place that it does not know of.
+    // A request that is refused while it is checked again may have a place that it does not know of.
     if (this.#table.has(row.request_id)) return await this.settleOrphan(row, upstream);
     this.#dismissLost();
     if (this.#serving === null || this.#serving.wantsSuccessor) {

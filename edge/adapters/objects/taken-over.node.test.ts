@@ -59,7 +59,7 @@ describe("requests of an isolate", () => {
     expect(second.now).toMatchObject({ verdict: "granted" });
   });
 
-  it("keep a place that they do not know of when they are judged again twice", async () => {
+  it("keep a place that they do not know of when they are checked again twice", async () => {
     await isolate.admitted("holds");
     isolate.exchanges = refused();
     isolate.answer = () => ({ verdict: "stale", items: [] });

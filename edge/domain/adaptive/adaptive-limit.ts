@@ -103,7 +103,7 @@ export class AdaptiveLimit {
     if (window.isRefused) return this.#refused(nowMs);
     const wanted = Math.min(SAMPLES_MAX, Math.max(SAMPLES_FEW, this.#limit));
     if (window.served < (lastedMs >= WINDOW_LONG_MS ? SAMPLES_FEW : wanted)) return null;
-    return this.#judge(window.level(nowMs), window.isUsed, nowMs, random);
+    return this.#decide(window.level(nowMs), window.isUsed, nowMs, random);
   }
 
   #refused(nowMs: number): CapacityChange | null {
@@ -111,7 +111,7 @@ export class AdaptiveLimit {
     return this.#down(REFUSED_STEP, "refused", nowMs);
   }
 
-  #judge(level: Level, isUsed: boolean, nowMs: number, random: () => number): CapacityChange | null {
+  #decide(level: Level, isUsed: boolean, nowMs: number, random: () => number): CapacityChange | null {
     const shift = this.#curve.shiftOf(level);
     const shifted = shift !== null && Math.abs(shift.by) > Math.max(SHIFT, SHIFT_SIGMAS * shift.error);
     if (shifted) this.#curve.clear();

@@ -11,7 +11,7 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
 /**
  * - `new`: it is about to enter.
  * - `waiting`: it has a place in the queue.
- * - `stale`: its turn came, but its records were outdated, or its isolate is silent. Its Worker judges it again; it keeps its
+ * - `stale`: its turn came, but its records were outdated, or its isolate is silent. Its Worker checks it again; it keeps its
  *   place and holds no slot.
  * - `reserving`: it has a slot, or is a sub-call that needs none, and its budgets are being checked.
  * - `running`: it was granted. A sub-call runs without a slot.
@@ -94,7 +94,7 @@ export function isLive({ state }: AdmissionEntry): boolean {
 
 /**
  * Whether the request moves to another model: it returns what it has, or waits for, and waits from now on. A stale one keeps
- * its place, even if it is judged to have another model.
+ * its place, even if that check gives it another model.
  */
 export function movesOn(entry: AdmissionEntry, { model }: AdmissionRequest): boolean {
   return isLive(entry) && entry.state !== "stale" && entry.request.model.name !== model.name;

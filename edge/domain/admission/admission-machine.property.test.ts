@@ -257,7 +257,7 @@ it("grants no slot above its cap, and knows each request in one state, under any
             expect(scheduler.inFlight).toBeLessThanOrEqual(Math.max(before, scheduler.maxInFlight));
           expect(history.count("reserving", "running")).toBe(scheduler.inFlight);
           expect(history.count("waiting")).toBeLessThanOrEqual(scheduler.queued);
-          // One whose place was lost is judged again before it has another one.
+          // One whose place was lost is checked again before it has another one.
           expect(history.count("waiting", "stale")).toBeGreaterThanOrEqual(scheduler.queued);
           expect(history.wrong).toEqual([]);
         }

@@ -304,7 +304,7 @@ describe("a waiting request that was given up", () => {
     expect(world.load).toEqual({ inFlight: 1, queued: 0, entries: 1 });
   });
 
-  it("is judged again first when its records have changed meanwhile", async () => {
+  it("is checked again first when its records have changed meanwhile", async () => {
     const { world, holder, first } = await givenUp();
     world.revisions.note([{ kind: "tenant", id: "t", rev: 2 }], 0);
     expect(world.admission.waits("first")).toEqual({

@@ -1,7 +1,7 @@
 /**
  * A Cell's admission: which request holds a slot, which waits for a slot or for tokens, and what happens when each ends. The
  * scheduler decides about slots, the budgets about tokens; their decisions are applied here, and a request that waited is
- * judged again. Each request is in exactly one state ({@link STEPS}), and nothing is awaited between two changes. Invariants: a
+ * checked again. Each request is in exactly one state ({@link STEPS}), and nothing is awaited between two changes. Invariants: a
  * request returns what it holds in the turn in which it ends or is given up; a request whose row has come never comes back; the
  * total charge of a request is what it used, or the estimate if that is more and it was given up.
  */
@@ -78,7 +78,7 @@ export class AdmissionMachine implements GrantCheck {
       known === undefined || moves ? request.waitedMs : Math.max(this.#ageMsOf(known), request.waitedMs ?? 0);
     const told = this.#enter(request, member, (entry) => {
       // It must count as live: otherwise nobody would give it up if its isolate were lost.
-      if (items.length > 0) this.#judgeAgain(entry);
+      if (items.length > 0) this.#checkAgain(entry);
       else if (runsAtOnce(request)) this.#run(entry, NO_SLOT);
       else this.#arrive(entry, waitedMs, moves || waitedMs === null);
     });
@@ -87,7 +87,7 @@ export class AdmissionMachine implements GrantCheck {
 
   /**
    * The isolate says that the request waits. One that was given up comes back to its place: the time that it has waited
-   * counts, and when its records have changed it is judged again first. Null: there is nothing to tell.
+   * counts, and when its records have changed it is checked again first. Null: there is nothing to tell.
    */
   waits(requestId: string): Decision | Stale | null {
     const known = this.#entries.get(requestId);
@@ -97,7 +97,7 @@ export class AdmissionMachine implements GrantCheck {
     const isCurrent = this.#isCurrent(known);
     return this.#enter(known.request, known.member, (entry) => {
       if (isCurrent) this.#arrive(entry, this.#ageMsOf(entry));
-      else this.#judgeAgain(entry);
+      else this.#checkAgain(entry);
     });
   }
 
@@ -197,7 +197,7 @@ export class AdmissionMachine implements GrantCheck {
         for (const requestId of this.#scheduler.takeDeferred()) {
           const entry = this.#entries.get(requestId);
           if (entry === undefined) continue;
-          this.#judgeAgain(entry);
+          this.#checkAgain(entry);
           this.applyBudgetDecisions(budget.withdraw(entry.request));
         }
         for (const { requestId, admission, queueWaitMs } of grants) {
@@ -213,14 +213,14 @@ export class AdmissionMachine implements GrantCheck {
 
   /**
    * Applies the decisions of the budgets, one after another. A verdict on a request that has left is ignored. A request whose
-   * records changed while it waited for tokens is judged again, for any verdict.
+   * records changed while it waited for tokens is checked again, for any verdict.
    */
   applyBudgetDecisions(decisions: readonly BudgetDecision[]): void {
     for (const { requestId, verdict } of decisions) {
       const entry = this.#entries.get(requestId);
       if (entry?.state !== "reserving" || entry.slot === null) continue;
       if (!this.#isCurrent(entry)) {
-        this.#judgeAgain(entry);
+        this.#checkAgain(entry);
         if (verdict.kind === "ok") this.#options.budget.settle(entry.request, NOTHING_USED);
         this.apply({ type: "defer", requestId });
       } else if (verdict.kind === "ok")
@@ -316,8 +316,8 @@ export class AdmissionMachine implements GrantCheck {
     else this.apply({ type: "adopt", arrival: arrivalOf(request) });
   }
 
-  /** The request keeps its place, and its Worker judges it again. */
-  #judgeAgain(entry: AdmissionEntry): void {
+  /** The request keeps its place, and its Worker checks it again. */
+  #checkAgain(entry: AdmissionEntry): void {
     const items = this.#options.revisions.staleAmong(entry.request.revs);
     this.#answer(entry, "has older records", { verdict: "stale", items });
     entry.slot = null;

@@ -185,7 +185,7 @@ describe("a request that waits", () => {
     });
   });
 
-  it("keeps its place while it is judged again, and loses nothing that it never had", async () => {
+  it("keeps its place while it is checked again, and loses nothing that it never had", async () => {
     const table = tableOf({ waiting: ["placed"] });
     table.answer({ decided: [["placed", OLD]] });
     const asks = [{ ...askOf("placed"), waitedMs: 5 }, askOf("new")];

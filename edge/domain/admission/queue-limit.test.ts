@@ -46,7 +46,7 @@ describe("a tenant's queue", () => {
     expect(scheduler.queued).toBe(199);
   });
 
-  it("drops no waiting request that is judged again or that lost its place to a reset", async () => {
+  it("drops no waiting request that is checked again or that lost its place to a reset", async () => {
     const { ask, end, scheduler, revisions } = new AdmissionHarness("weighted", 1, 2);
     const holder = ask(admissionRequestOf("holder", "a"));
     ask(admissionRequestOf("1", "a"));

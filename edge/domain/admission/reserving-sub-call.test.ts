@@ -54,7 +54,7 @@ it("gives back what it reserved when it is lost before its budgets have decided"
   });
 });
 
-it("is judged again when its records are older than the newest, and starts over", async () => {
+it("is checked again when its records are older than the newest, and starts over", async () => {
   const world = new AdmissionHarness("weighted", 1);
   world.revisions.note([{ kind: "tenant", id: "t", rev: 2 }], 0);
   expect(world.admission.ask(responseOf("one", 5), "isolate")).toMatchObject({ verdict: "stale" });

@@ -19,7 +19,7 @@ import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 export interface AdmissionRequest extends Arrival {
   /** Revisions of every record that the request was built from: key, tenant, group, model. */
   readonly revs: readonly RevItem[];
-  /** When the caller's access ends, or may end, epoch ms: from then on a waiting request is judged again. Null: never. */
+  /** When the caller's access ends, or may end, epoch ms: from then on a waiting request is checked again. Null: never. */
   readonly openUntilMs: number | null;
   /**
    * How long the request has waited before, ms: it has a place in the queue, or lost one to a reset, or its row may have been
@@ -94,7 +94,7 @@ export type Decision =
 
 /**
  * Some record is older than the newest that the Cell knows: drop these items, read again, send the admission request once more
- * (docs/rules/freshness.md#revisions). Without items only time has passed, and the request must be judged again. A request that
+ * (docs/rules/freshness.md#revisions). Without items only time has passed, and the request must be checked again. A request that
  * waited keeps its place until then.
  */
 export interface Stale {

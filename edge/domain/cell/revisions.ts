@@ -48,7 +48,7 @@ export class Revisions {
 
   /**
    * Forgets revisions older than any copy at a time: now, or the arrival of the oldest admission request that is still to be
-   * judged.
+   * decided.
    */
   prune(nowMs: number): void {
     for (const [name, known] of this.#known) {

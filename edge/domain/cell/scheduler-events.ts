@@ -1,7 +1,7 @@
 /**
- * What changed records mean for waiting requests, without a new arrival (docs/rules/admission.md#judged-again): new
+ * What changed records mean for waiting requests, without a new arrival (docs/rules/admission.md#checked-again): new
  * weights, groups and caps. revisions.ts decides which changes are still the newest. New budget limits come with the
- * records by which a waiting request is judged again at its turn.
+ * records by which a waiting request is checked again at its turn.
  */
 import type { Change } from "../../../shared/wire/internal.ts";
 import type { SchedulerEvent } from "../fairshare/types.ts";

@@ -1,5 +1,5 @@
 /**
- * Requests that are judged again at their turn (docs/rules/admission.md#judged-again): they keep their places, and the slot
+ * Requests that are checked again at their turn (docs/rules/admission.md#checked-again): they keep their places, and the slot
  * goes to the next request meanwhile.
  */
 import fc from "fast-check";
@@ -26,7 +26,7 @@ function arrivalOf(requestId: string, tenant: string, caps: Caps = {}, model = "
 }
 
 /** A scheduler with a grant check: the test names the requests that may not be granted anything. */
-class Judged {
+class DeferringWorld {
   readonly stale = new Set<string>();
   /** Requests of silent isolates. */
   readonly unheard = new Set<string>();
@@ -69,52 +69,52 @@ class Judged {
 
 describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => {
   it("is deferred at its turn, not before, and its slot goes to the next of any tenant", () => {
-    const judged = new Judged(algorithm, 1);
-    for (const id of ["a1", "a2", "a3"]) judged.arrive(id, "a");
-    judged.stale.add("a2");
-    expect(judged.deferred).toEqual([]);
-    expect({ granted: judged.release("a1"), deferred: judged.deferred }).toEqual({ granted: ["a3"], deferred: ["a2"] });
-    expect({ inFlight: judged.scheduler.inFlight, queued: judged.scheduler.queued }).toEqual({
+    const world = new DeferringWorld(algorithm, 1);
+    for (const id of ["a1", "a2", "a3"]) world.arrive(id, "a");
+    world.stale.add("a2");
+    expect(world.deferred).toEqual([]);
+    expect({ granted: world.release("a1"), deferred: world.deferred }).toEqual({ granted: ["a3"], deferred: ["a2"] });
+    expect({ inFlight: world.scheduler.inFlight, queued: world.scheduler.queued }).toEqual({
       inFlight: 1,
       queued: 1,
     });
   });
 
   it("comes back to its place, ahead of all that came after it, with the time that it has waited", () => {
-    const judged = new Judged(algorithm, 1);
-    for (const id of ["a1", "a2", "a3", "a4"]) judged.arrive(id, "a");
-    judged.stale.add("a2");
-    judged.release("a1");
-    judged.nowMs = 40;
-    expect(judged.returns("a2", "a")).toEqual([]);
-    const grants = judged.scheduler.apply({ type: "release", requestId: "a3", actualTokens: 100 }, 70);
+    const world = new DeferringWorld(algorithm, 1);
+    for (const id of ["a1", "a2", "a3", "a4"]) world.arrive(id, "a");
+    world.stale.add("a2");
+    world.release("a1");
+    world.nowMs = 40;
+    expect(world.returns("a2", "a")).toEqual([]);
+    const grants = world.scheduler.apply({ type: "release", requestId: "a3", actualTokens: 100 }, 70);
     expect(grants).toEqual([{ requestId: "a2", admission: "queued", queueWaitMs: 70 }]);
   });
 
   it("that finds a free slot when it is back is not fast: it has waited", () => {
-    const judged = new Judged(algorithm, 1);
-    judged.arrive("a1", "a");
-    judged.arrive("a2", "a");
-    judged.stale.add("a2");
-    expect(judged.release("a1")).toEqual([]);
-    judged.nowMs = 5;
-    judged.stale.clear();
-    const grants = judged.scheduler.apply({ type: "arrive", arrival: arrivalOf("a2", "a") }, 5);
+    const world = new DeferringWorld(algorithm, 1);
+    world.arrive("a1", "a");
+    world.arrive("a2", "a");
+    world.stale.add("a2");
+    expect(world.release("a1")).toEqual([]);
+    world.nowMs = 5;
+    world.stale.clear();
+    const grants = world.scheduler.apply({ type: "arrive", arrival: arrivalOf("a2", "a") }, 5);
     expect(grants).toEqual([{ requestId: "a2", admission: "queued", queueWaitMs: 5 }]);
   });
 
   it("is deferred only as slots come free, so that a long queue comes back one by one in order", () => {
-    const judged = new Judged(algorithm, 2);
+    const world = new DeferringWorld(algorithm, 2);
     const ids = Array.from({ length: 50 }, (_, at) => `a${at}`);
-    for (const id of ids) judged.arrive(id, "a");
-    for (const id of ids) judged.stale.add(id);
+    for (const id of ids) world.arrive(id, "a");
+    for (const id of ids) world.stale.add(id);
     const order: string[] = [];
     const running = ["a0", "a1"];
-    while (judged.scheduler.queued > 0) {
-      const granted = judged.release(running.shift() ?? "");
-      const away = judged.deferred.filter((id) => judged.stale.has(id));
+    while (world.scheduler.queued > 0) {
+      const granted = world.release(running.shift() ?? "");
+      const away = world.deferred.filter((id) => world.stale.has(id));
       expect(away.length).toBeLessThanOrEqual(2);
-      for (const id of away) granted.push(...judged.returns(id, "a"));
+      for (const id of away) granted.push(...world.returns(id, "a"));
       running.push(...granted);
       order.push(...granted);
     }
@@ -125,70 +125,70 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     { cap: "its tenant", caps: { tenant: 1, model: null } },
     { cap: "its model", caps: { tenant: null, model: 1 } },
   ])("is deferred only as slots of $cap come free", ({ caps }) => {
-    const judged = new Judged(algorithm, 100);
+    const world = new DeferringWorld(algorithm, 100);
     const ids = Array.from({ length: 20 }, (_, at) => `a${at}`);
-    for (const id of ids) judged.arrive(id, "a", caps);
-    for (const id of ids) judged.stale.add(id);
+    for (const id of ids) world.arrive(id, "a", caps);
+    for (const id of ids) world.stale.add(id);
     const order: string[] = [];
     for (let running = "a0"; order.length < ids.length - 1; running = order.at(-1) ?? "") {
-      const granted = judged.release(running);
-      const away = judged.deferred.splice(0);
+      const granted = world.release(running);
+      const away = world.deferred.splice(0);
       expect({ granted, away: away.length }).toEqual({ granted: [], away: 1 });
-      order.push(...judged.returns(away[0] ?? "", "a", caps));
+      order.push(...world.returns(away[0] ?? "", "a", caps));
     }
     expect(order).toEqual(ids.slice(1));
   });
 
   it("holds up no request whose records have not changed", () => {
-    const judged = new Judged(algorithm, 1);
-    judged.arrive("a1", "a");
-    for (let at = 1; at < 40; at += 1) judged.stale.add(`c${at}`);
-    for (let at = 1; at < 40; at += 1) judged.arrive(`c${at}`, "c");
-    judged.arrive("b1", "b");
-    expect(judged.release("a1")).toEqual(["b1"]);
-    expect(judged.deferred).toEqual(["c1"]);
+    const world = new DeferringWorld(algorithm, 1);
+    world.arrive("a1", "a");
+    for (let at = 1; at < 40; at += 1) world.stale.add(`c${at}`);
+    for (let at = 1; at < 40; at += 1) world.arrive(`c${at}`, "c");
+    world.arrive("b1", "b");
+    expect(world.release("a1")).toEqual(["b1"]);
+    expect(world.deferred).toEqual(["c1"]);
   });
 
-  it("that leaves, or is refused, while it is deferred frees its place for the next to be judged", () => {
-    const judged = new Judged(algorithm, 1);
-    for (const id of ["a1", "a2", "a3"]) judged.arrive(id, "a");
-    judged.stale.add("a2").add("a3");
-    judged.release("a1");
-    expect(judged.scheduler.apply({ type: "leave", requestId: "a2" }, 1)).toEqual([]);
-    expect({ deferred: judged.deferred, queued: judged.scheduler.queued }).toEqual({
+  it("that leaves, or is refused, while it is deferred frees its place for the next to be checked", () => {
+    const world = new DeferringWorld(algorithm, 1);
+    for (const id of ["a1", "a2", "a3"]) world.arrive(id, "a");
+    world.stale.add("a2").add("a3");
+    world.release("a1");
+    expect(world.scheduler.apply({ type: "leave", requestId: "a2" }, 1)).toEqual([]);
+    expect({ deferred: world.deferred, queued: world.scheduler.queued }).toEqual({
       deferred: ["a2", "a3"],
       queued: 1,
     });
-    judged.scheduler.apply({ type: "leave", requestId: "a3" }, 1);
-    expect({ queued: judged.scheduler.queued, queuedOfTenant: judged.scheduler.queuedOf("a") }).toEqual({
+    world.scheduler.apply({ type: "leave", requestId: "a3" }, 1);
+    expect({ queued: world.scheduler.queued, queuedOfTenant: world.scheduler.queuedOf("a") }).toEqual({
       queued: 0,
       queuedOfTenant: 0,
     });
   });
 
   it("has banked nothing and lost nothing: it is served as if it had waited all along", () => {
-    const judged = new Judged(algorithm, 1);
-    judged.arrive("a1", "a");
-    judged.arrive("a2", "a");
-    for (let at = 1; at <= 10; at += 1) judged.arrive(`b${at}`, "b");
-    judged.stale.add("a2");
-    const before = judged.release("a1");
-    judged.release(before[0] ?? "");
-    expect(judged.returns("a2", "a")).toEqual([]);
-    const [tenant] = judged.scheduler.snapshot(0).tenants;
+    const world = new DeferringWorld(algorithm, 1);
+    world.arrive("a1", "a");
+    world.arrive("a2", "a");
+    for (let at = 1; at <= 10; at += 1) world.arrive(`b${at}`, "b");
+    world.stale.add("a2");
+    const before = world.release("a1");
+    world.release(before[0] ?? "");
+    expect(world.returns("a2", "a")).toEqual([]);
+    const [tenant] = world.scheduler.snapshot(0).tenants;
     expect(tenant).toMatchObject({ tenantId: "a", queued: 1, servedTokens: 100 });
   });
 
   it("may be granted first and deferred then: its charge is undone and its slot goes to the next", () => {
-    const judged = new Judged(algorithm, 1);
-    judged.arrive("a1", "a");
-    judged.arrive("a2", "a");
-    const grants = judged.scheduler.apply({ type: "defer", requestId: "a1" }, 3);
+    const world = new DeferringWorld(algorithm, 1);
+    world.arrive("a1", "a");
+    world.arrive("a2", "a");
+    const grants = world.scheduler.apply({ type: "defer", requestId: "a1" }, 3);
     expect(grants.map((grant) => grant.requestId)).toEqual(["a2"]);
-    expect(judged.scheduler.snapshot(0).tenants[0]).toMatchObject({ inFlight: 1, queued: 1, servedTokens: 100 });
-    expect(judged.returns("a1", "a")).toEqual([]);
-    expect(judged.release("a2")).toEqual(["a1"]);
-    expect(judged.scheduler.apply({ type: "defer", requestId: "unknown" }, 3)).toEqual([]);
+    expect(world.scheduler.snapshot(0).tenants[0]).toMatchObject({ inFlight: 1, queued: 1, servedTokens: 100 });
+    expect(world.returns("a1", "a")).toEqual([]);
+    expect(world.release("a2")).toEqual(["a1"]);
+    expect(world.scheduler.apply({ type: "defer", requestId: "unknown" }, 3)).toEqual([]);
   });
 });
 
@@ -232,42 +232,42 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
   it("grants no stale or unheard request, waits for no unheard one, and serves all in the end", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
-        const judged = new Judged(algorithm, 2);
+        const world = new DeferringWorld(algorithm, 2);
         const tenants = new Map<string, { readonly tenant: string; readonly model: string }>();
         const away: string[] = [];
         const running: string[] = [];
         const left = new Set<string>();
         const take = (granted: readonly string[]): void => {
           for (const id of granted) {
-            expect({ isStale: judged.stale.has(id), isUnheard: judged.unheard.has(id) }).toEqual({
+            expect({ isStale: world.stale.has(id), isUnheard: world.unheard.has(id) }).toEqual({
               isStale: false,
               isUnheard: false,
             });
             expect([...running, ...away]).not.toContain(id);
             running.push(id);
           }
-          away.push(...judged.deferred.splice(0));
-          expect(judged.scheduler.inFlight).toBe(running.length);
-          expect(judged.scheduler.queued).toBe(tenants.size - left.size - running.length);
+          away.push(...world.deferred.splice(0));
+          expect(world.scheduler.inFlight).toBe(running.length);
+          expect(world.scheduler.queued).toBe(tenants.size - left.size - running.length);
           if (running.length === 2) return;
-          // A slot is free: a tenant that may have it and still waits has a request that is being judged again.
+          // A slot is free: a tenant that may have it and still waits has a request that is being checked again.
           for (const [id, { tenant, model }] of tenants) {
             if (model !== "m0" || [...running, ...away, ...left].includes(id) || !mayHave(id)) continue;
-            const judgedNow = away.filter((other) => tenants.get(other)?.tenant === tenant);
-            expect(judgedNow.some((other) => !judged.unheard.has(other))).toBe(true);
+            const beingChecked = away.filter((other) => tenants.get(other)?.tenant === tenant);
+            expect(beingChecked.some((other) => !world.unheard.has(other))).toBe(true);
           }
         };
-        const mayHave = (id: string): boolean => !judged.stale.has(id) && !judged.unheard.has(id);
+        const mayHave = (id: string): boolean => !world.stale.has(id) && !world.unheard.has(id);
         const arrive = (id: string): void => {
           const { tenant = "", model = "" } = tenants.get(id) ?? {};
-          take(judged.returns(id, tenant, model === "m1" ? { model: 1 } : {}, model));
+          take(world.returns(id, tenant, model === "m1" ? { model: 1 } : {}, model));
         };
         const one = (from: string[], at: number): string | undefined =>
           from.splice(at % Math.max(1, from.length), 1)[0];
         const release = (id: string | undefined): void => {
           if (id === undefined) return;
           left.add(id);
-          take(judged.release(id));
+          take(world.release(id));
         };
         for (const [at, given] of steps.entries()) {
           if (given.kind === "arrive") {
@@ -277,7 +277,7 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
           } else if (given.kind === "release") release(one(running, given.pick));
           else if (given.kind === "change") {
             for (const [id, { tenant }] of tenants)
-              if (tenant === `t${given.tenant}` && !running.includes(id) && !left.has(id)) judged.stale.add(id);
+              if (tenant === `t${given.tenant}` && !running.includes(id) && !left.has(id)) world.stale.add(id);
           } else if (given.kind === "return") {
             const id = one(away, given.pick);
             if (id !== undefined) arrive(id);
@@ -287,24 +287,24 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
             if (requestId === undefined) continue;
             left.add(requestId);
             if (away.includes(requestId)) away.splice(away.indexOf(requestId), 1);
-            const grants = judged.scheduler.apply({ type: "leave", requestId }, 0);
+            const grants = world.scheduler.apply({ type: "leave", requestId }, 0);
             take(grants.map((grant) => grant.requestId));
           } else if (given.kind === "defer") {
             const requestId = one(running, given.pick);
             if (requestId === undefined) continue;
             away.push(requestId);
-            const grants = judged.scheduler.apply({ type: "defer", requestId }, 0);
+            const grants = world.scheduler.apply({ type: "defer", requestId }, 0);
             take(grants.map((grant) => grant.requestId));
           } else if (given.kind === "fall silent") {
             const waiting = [...tenants.keys()].filter((id) => !running.includes(id) && !left.has(id));
             const requestId = one(waiting, given.pick);
             if (requestId === undefined) continue;
-            judged.unheard.add(requestId);
-            const grants = judged.scheduler.apply({ type: "unheard", requestId }, 0);
+            world.unheard.add(requestId);
+            const grants = world.scheduler.apply({ type: "unheard", requestId }, 0);
             take(grants.map((grant) => grant.requestId));
           } else {
             const group = { name: `g${given.group}`, weight: 100 };
-            const grants = judged.scheduler.apply({ type: "tenant", id: `t${given.tenant}`, group }, 0);
+            const grants = world.scheduler.apply({ type: "tenant", id: `t${given.tenant}`, group }, 0);
             take(grants.map((grant) => grant.requestId));
           }
         }
@@ -314,12 +314,12 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
           if (back !== undefined) arrive(back);
           else release(one(running, 0));
         }
-        expect({ inFlight: judged.scheduler.inFlight, queued: judged.scheduler.queued }).toEqual({
+        expect({ inFlight: world.scheduler.inFlight, queued: world.scheduler.queued }).toEqual({
           inFlight: 0,
           queued: 0,
         });
-        expect(judged.scheduler.snapshot(0).groups.map((group) => group.queued)).toEqual(
-          judged.scheduler.snapshot(0).groups.map(() => 0),
+        expect(world.scheduler.snapshot(0).groups.map((group) => group.queued)).toEqual(
+          world.scheduler.snapshot(0).groups.map(() => 0),
         );
       }),
       { numRuns: 300 },

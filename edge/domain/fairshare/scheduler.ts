@@ -2,7 +2,7 @@
  * The scheduler of one Cell: a pure state machine (docs/rules/fairshare.md#choosing-the-next). It keeps the state (which
  * requests wait, which hold a slot, what was served) and asks its policy which request is next. The estimate is charged at
  * grant and corrected at release. Invariants: a grant never takes in-flight above the cap; no slot stays free while an
- * admissible head waits, unless it is headroom, grants are held, or the requests of that head's tenant are being judged again.
+ * admissible head waits, unless it is headroom, grants are held, or the requests of that head's tenant are being checked again.
  * A line of a batch gets only a slot that no waiting request could use (batch-lines.ts).
  */
 
@@ -237,7 +237,7 @@ class FairshareScheduler implements Scheduler, Slots {
   }
 
   /**
-   * Defers a request at its turn; the slot goes to the next one. At most as many requests of a tenant are judged again at once
+   * Defers a request at its turn; the slot goes to the next one. At most as many requests of a tenant are checked again at once
    * as it could have slots for this model: so they come back in order, and a long queue is never deferred all at once. Requests
    * of a silent isolate do not count: they would keep their tenant's other requests from free slots until it reports again.
    */

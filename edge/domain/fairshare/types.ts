@@ -37,11 +37,11 @@ export type SchedulerEvent =
    */
   | { readonly type: "arrive"; readonly arrival: Arrival; readonly waitedMs?: number | null }
   /**
-   * A granted request must be judged again before it may start: its slot comes back, its charge is undone, it keeps its
+   * A granted request must be checked again before it may start: its slot comes back, its charge is undone, it keeps its
    * place.
    */
   | { readonly type: "defer"; readonly requestId: string }
-  /** Nobody may be there to judge a deferred request again: it holds up no other request. Does nothing for any other request. */
+  /** Nobody may be there to check a deferred request again: it holds up no other request. Does nothing for any other request. */
   | { readonly type: "unheard"; readonly requestId: string }
   /** A waiting request left. Does nothing for a request that is not waiting. */
   | { readonly type: "leave"; readonly requestId: string }
@@ -181,10 +181,10 @@ export interface SchedulerOptions {
   readonly probe?: () => void;
 }
 
-/** Whether waiting requests may still get what they requested (docs/rules/admission.md#judged-again). */
+/** Whether waiting requests may still get what they requested (docs/rules/admission.md#checked-again). */
 export interface GrantCheck {
-  /** False: the request must not be granted a slot before it has been judged again; at its turn it is deferred. */
+  /** False: the request must not be granted a slot before it has been checked again; at its turn it is deferred. */
   mayHave(requestId: string): boolean;
-  /** Whether nobody may be there to judge the request again: it is deferred, and holds up no other request. */
+  /** Whether nobody may be there to check the request again: it is deferred, and holds up no other request. */
   isUnheard?(requestId: string): boolean;
 }

@@ -7,7 +7,7 @@ import { type Head, hasRoom, type ModelState, type TenantState, type Waiter, wai
 export class WaitingRequests {
   readonly #waiting = new Map<string, Waiter>();
   readonly #deferred = new Map<string, Waiter>();
-  /** The deferred ones that do not count as being judged again. */
+  /** The deferred ones that do not count as being checked again. */
   readonly #unheard = new Set<string>();
 
   /** All waiting requests, deferred or not. */
@@ -60,7 +60,7 @@ export class WaitingRequests {
   }
 
   /**
-   * Defers a request, whether or not it waits already; `unheard`: nobody may be there to judge it again. Place its tenant
+   * Defers a request, whether or not it waits already; `unheard`: nobody may be there to check it again. Place its tenant
    * afterwards.
    */
   defer(waiter: Waiter, unheard: boolean): void {
@@ -72,7 +72,7 @@ export class WaitingRequests {
     if (unheard) this.discount(requestId);
   }
 
-  /** Nobody may be there to judge a deferred request again: it holds up no other request. Place its tenant afterwards. */
+  /** Nobody may be there to check a deferred request again: it holds up no other request. Place its tenant afterwards. */
   discount(requestId: string): void {
     const waiter = this.#deferred.get(requestId);
     if (waiter === undefined || this.#unheard.has(requestId)) return;
@@ -88,7 +88,7 @@ export class WaitingRequests {
       this.#deferred.delete(requestId);
       this.#count(deferred, -1);
       if (!this.#unheard.delete(requestId)) deferred.tenant.deferred -= 1;
-      // The tenant was passed over because no slot was left for judging its requests again; now there is one.
+      // The tenant was passed over because no slot was left for checking its requests again; now there is one.
       deferred.tenant.passedOver = false;
     }
     const waiter = this.#waiting.get(requestId);

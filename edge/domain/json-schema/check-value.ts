@@ -118,6 +118,6 @@ function* sizeOf(value: unknown): Steps<ValueSize | null> {
       for (const [, member] of members) waiting.push(member);
     }
   }
-  // The names of an object are texts for the keyword that judges them.
+  // The names of an object are texts for the keyword that checks them.
   return { ...size, text: Math.max(size.text, size.nameChars) };
 }

@@ -66,7 +66,7 @@ describe("the work of an expression", () => {
       fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
         const source = parts.join("");
         if (patternSteps(source, 14) > 100_000) return;
-        // An expression that is judged to be harmless is read by the engine, or refused by it, at once.
+        // An expression that counts as harmless is read by the engine, or refused by it, at once.
         try {
           new RegExp(source, "u").test("aaaaaaaaaaaaab");
         } catch (error) {

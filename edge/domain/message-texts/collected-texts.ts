@@ -123,7 +123,7 @@ export class CollectedTexts implements ResponseTransform {
     const value = yield* parsedInSteps(text);
     if (value === undefined) return hasEvents ? this.#addAlone(text) : yield* this.#addLines(text);
     this.#lines ||= text.includes("\n");
-    yield* this.#judge(text, value);
+    yield* this.#checkNames(text, value);
     if (typeof value === "string") this.#addAlone(value);
     const { texts, isWhole } = yield* answerParts(value);
     this.#plain &&= isWhole;
@@ -154,12 +154,12 @@ export class CollectedTexts implements ResponseTransform {
       if (known.size < KNOWN_MAX && (!isLong || longOnes <= LONG_KNOWN_MAX)) known.add(text);
       texts.push([text]);
     };
-    const judge = this.#judge.bind(this);
+    const checkNames = this.#checkNames.bind(this);
     const addJson = function* (text: string, isMarked: boolean): Steps<void> {
       yield TEXT_UNITS;
       if (!isReadOtherwise(text, isMarked)) return;
       const value = yield* parsedInSteps(text);
-      yield* judge(text, value);
+      yield* checkNames(text, value);
       for (const inner of yield* jsonTexts(text, value)) {
         yield TEXT_UNITS;
         addOne(inner);
@@ -201,7 +201,7 @@ export class CollectedTexts implements ResponseTransform {
     this.#reader = before;
   }
 
-  *#judge(text: string, value: unknown): Steps<void> {
+  *#checkNames(text: string, value: unknown): Steps<void> {
     if (value !== undefined && (yield* hasRepeatedName(text, value))) this.#plain = false;
   }
 
@@ -288,7 +288,7 @@ export class CollectedTexts implements ResponseTransform {
   *#addData(data: string, value: unknown): Steps<void> {
     if (value === undefined) return yield* this.#addLines(data);
     if (typeof value === "string") return this.#addAlone(value);
-    yield* this.#judge(data, value);
+    yield* this.#checkNames(data, value);
     const started = startedTexts(value);
     for (const part of started ?? [value]) yield* this.#addParts(part, started !== null);
   }

@@ -116,7 +116,7 @@ export class RedactingEvents implements ResponseTransform {
   *event(event: Uint8Array): Steps<Uint8Array> {
     const { fields, data, value, stray } = yield* readEvent(event, this.#isFirst);
     this.#isFirst = false;
-    this.#judge(MARKED.test(stray));
+    this.#checkRead(MARKED.test(stray));
     if (stray !== "") {
       const redacted = yield* this.#loose(stray);
       if (redacted !== stray) {
@@ -146,7 +146,7 @@ export class RedactingEvents implements ResponseTransform {
     const isSkipped = isSkippedEvent(fields, value);
     if (parts.fragments.length > 0) this.#isSkipped ??= isSkipped;
     // clients that skip such events join other pieces
-    this.#judge(!parts.isWhole || (parts.fragments.length > 0 && this.#isSkipped !== isSkipped));
+    this.#checkRead(!parts.isWhole || (parts.fragments.length > 0 && this.#isSkipped !== isSkipped));
     // first, because the event is repeated with the rests of its fragments
     const bytes = this.#bytes;
     const isOtherwise = yield* redactEach(this.#scan, this.#tally, parts.wholes, value, (taken) => this.#take(taken));
@@ -177,7 +177,7 @@ export class RedactingEvents implements ResponseTransform {
     const value = yield* parsedInSteps(text);
     if (typeof value === "string") return yield* redactString(scan, tally, { json: text, value });
     const redacted: string[] = [];
-    const judge = this.#judge.bind(this);
+    const checkRead = this.#checkRead.bind(this);
     let isMixed = false;
     if (value !== undefined) redacted.push(yield* redactJson(scan, tally, { json: text, value }, take));
     else
@@ -186,7 +186,7 @@ export class RedactingEvents implements ResponseTransform {
           redacted.push(line.lead, yield* redactJson(scan, tally, line, take), line.tail);
         },
         *text(given, isUnread) {
-          judge(isUnread);
+          checkRead(isUnread);
           redacted.push(yield* redactUnmarked(scan, tally, given, ALL));
         },
       });
@@ -195,7 +195,7 @@ export class RedactingEvents implements ResponseTransform {
     return isMixed ? yield* redactText(scan, tally, { text: written, json: false }, ALL) : written;
   }
 
-  #judge(isUnread: boolean): void {
+  #checkRead(isUnread: boolean): void {
     this.#plain &&= !isUnread;
     if (isUnread && !this.#failOpen) throw new Error("an event that cannot be read");
   }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   decidingFields,
   inputFault,
-  isJudgedName,
+  isCheckedName,
   numberFault,
   numberTextFault,
   spellingFault,
@@ -78,7 +78,7 @@ describe("the name of a field that decides", () => {
     "max_token\u017f",
     "N",
   ])("is written one way: not %j", (name) => {
-    expect(isJudgedName(name)).toBe(true);
+    expect(isCheckedName(name)).toBe(true);
     expect(spellingFault(["user", name], FIELDS)).toMatchObject({
       message: expect.stringContaining("must be written"),
     });
@@ -87,8 +87,8 @@ describe("the name of a field that decides", () => {
   it.each(["models", "a model", " model", "model ", "max_token", "nn", "\0model", "", "mödel"])(
     "may be part of another name: %j",
     (name) => {
-      expect({ isJudgedName: isJudgedName(name), spellingFault: spellingFault([name], FIELDS) }).toEqual({
-        isJudgedName: false,
+      expect({ isCheckedName: isCheckedName(name), spellingFault: spellingFault([name], FIELDS) }).toEqual({
+        isCheckedName: false,
         spellingFault: null,
       });
     },

@@ -55,7 +55,7 @@ const CONTINUED = ["previous_response_id", "conversation"] as const;
 const KEPT = ["store", "background"] as const;
 
 const FIELDS = ["model", ...TOKEN_LIMITS, "n", "input", "stream", ...CONTINUED, ...KEPT] as const;
-const JUDGED: ReadonlySet<string> = new Set(FIELDS);
+const CHECKED: ReadonlySet<string> = new Set(FIELDS);
 
 /** The longest name in an error, in characters; no field has a longer one. */
 const NAME_MAX = 64;
@@ -70,8 +70,8 @@ export function foldedName(name: string): string {
 }
 
 /** True for a name that {@link spellingFault} must see. */
-export function isJudgedName(name: string): boolean {
-  return JUDGED.has(foldedName(name.slice(0, NAME_MAX)));
+export function isCheckedName(name: string): boolean {
+  return CHECKED.has(foldedName(name.slice(0, NAME_MAX)));
 }
 
 /** The fields of a route's body that decide its admission, billing and ownership, in the order in which faults are reported. */

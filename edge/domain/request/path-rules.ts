@@ -2,7 +2,7 @@
  * Which paths are served at all, and which undocumented paths may go upstream (docs/rules/routes.md#unknown-paths). A path is
  * forwarded as the client wrote it, and servers differ in what they ignore: the case of letters, a second round of
  * percent-decoding, empty segments, parameters after a semicolon. So a path is also read as the most lenient server would read
- * it; when that reading differs in meaning from the judged one, nothing is forwarded.
+ * it; when that reading differs in meaning from the gateway's own, nothing is forwarded.
  */
 import { MODEL_ROUTES, routeClassOf } from "./route-class.ts";
 
@@ -94,8 +94,8 @@ export function mayBeAdded(path: string): boolean {
   const lenient = lenientReading(path);
   if (lenient === null || STORED_ANSWERS.test(lenient)) return false;
   if (lenient.split("/").some((segment) => ACCOUNT_OBJECTS.has(segment))) return false;
-  const [judged, read] = [routeClassOf(path), routeClassOf(lenient)];
-  return judged.requestType === read.requestType && judged.billedBy === read.billedBy && judged.form === read.form;
+  const [own, read] = [routeClassOf(path), routeClassOf(lenient)];
+  return own.requestType === read.requestType && own.billedBy === read.billedBy && own.form === read.form;
 }
 
 /** The path as the most lenient server would read it; null when such a server would read its end as a query. */

@@ -65,7 +65,7 @@ const GENERATE_LIMITS: readonly OwnLimit[] = [
 ];
 
 /** A route that reads texts and creates none. */
-const JUDGING: RouteClass = { ...OTHER, estimate: "texts", billedBy: "input-tokens" };
+const READING: RouteClass = { ...OTHER, estimate: "texts", billedBy: "input-tokens" };
 
 /**
  * The class of a path, by its last segments. An upstream decodes letters and may ignore a slash at the end; this function
@@ -99,15 +99,15 @@ function classOf(rawPath: string): RouteClass {
     case "embeddings":
       return { ...OTHER, requestType: "embedding", estimate: "input", billedBy: "input-tokens" };
     case "rerank":
-      return { ...JUDGING, requestType: "rerank" };
+      return { ...READING, requestType: "rerank" };
     case "realtime":
       return { ...OTHER, requestType: "realtime", estimate: "nothing", billedBy: "nothing" };
     case "moderations":
-      return { ...JUDGING, requestType: "moderation" };
+      return { ...READING, requestType: "moderation" };
     case "score":
     case "classify":
     case "pooling":
-      return JUDGING;
+      return READING;
     case "count_tokens":
     case "input_tokens":
     case "tokenize":

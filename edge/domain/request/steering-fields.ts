@@ -5,7 +5,7 @@
 import type { Steps } from "../../../shared/steps.ts";
 import { PATH_NAME_MAX, stringPlaces } from "../wire/json/string-places.ts";
 import { printable } from "../wire/text/printable.ts";
-import { type FieldFault, foldedName, isJudgedName } from "./client-fields.ts";
+import { type FieldFault, foldedName, isCheckedName } from "./client-fields.ts";
 
 /** The effects of fields, and their names; a star stands for all names that start so. */
 const STEERING = {
@@ -176,7 +176,7 @@ function reached(up: Reached, step: string | number, allowed: ReadonlySet<string
 function whatFieldDoes(own: string, name: string, holder: string, allowed: ReadonlySet<string>): string | null {
   const does = allowed.has(name) ? null : whatItDoes(name);
   if (does !== null) return does;
-  const isReplaced = holder === REPLACING && (isJudgedName(own.trim()) || READ_AS_ONE.test(name));
+  const isReplaced = holder === REPLACING && (isCheckedName(own.trim()) || READ_AS_ONE.test(name));
   return isReplaced ? "replace a field of the body" : null;
 }
 

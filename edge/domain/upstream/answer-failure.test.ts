@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeDocument, judgeEvents } from "./answer-failure.ts";
+import { classifyDocument, classifyEvents } from "./answer-failure.ts";
 
 const overloaded = '{"error":{"message":"overloaded","code":503}}';
 const failure = (status: number, text: string) => ({ status, text });
@@ -13,7 +13,7 @@ describe("a whole document", () => {
     ['{"error":{"message":"no","code":200}}', 502],
     ['{"error":"out of memory"}', 502],
   ])("%s is a failure of status %i", (text, status) => {
-    expect(judgeDocument(text, true)).toEqual(failure(status, text));
+    expect(classifyDocument(text, true)).toEqual(failure(status, text));
   });
 
   it.each([
@@ -26,21 +26,21 @@ describe("a whole document", () => {
     '{"error":{"code":503}',
     "error",
   ])("%s is an answer", (text) => {
-    expect(judgeDocument(text, true)).toBe("passes");
+    expect(classifyDocument(text, true)).toBe("passes");
   });
 });
 
 describe("the beginning of a document", () => {
   it.each(["{", ' {\n "err', '{"error"', '{"error":{"message":"ove'])("%j may become an error", (text) => {
-    expect(judgeDocument(text, false)).toBe("unclear");
+    expect(classifyDocument(text, false)).toBe("unclear");
   });
 
   it.each(['{"id":"a', '{"errors":', "  \n", "[", "hello"])("%j passes at once", (text) => {
-    expect(judgeDocument(text, false)).toBe("passes");
+    expect(classifyDocument(text, false)).toBe("passes");
   });
 
-  it("is judged when nothing of it is missing", () => {
-    expect(judgeDocument(overloaded, false)).toEqual(failure(503, overloaded));
+  it("is classified when nothing of it is missing", () => {
+    expect(classifyDocument(overloaded, false)).toEqual(failure(503, overloaded));
   });
 });
 
@@ -53,7 +53,7 @@ describe("a stream", () => {
     `retry: 1000\n\ndata: ${overloaded}\n\n`,
     `data: {"error":\ndata: {"message":"overloaded","code":503}}\n\n`,
   ])("whose first event is an error fails: %j", (text) => {
-    expect(judgeEvents(text, false)).toMatchObject({ status: 503, text: expect.stringContaining("overloaded") });
+    expect(classifyEvents(text, false)).toMatchObject({ status: 503, text: expect.stringContaining("overloaded") });
   });
 
   it.each<[string, number, object]>([
@@ -61,7 +61,7 @@ describe("a stream", () => {
     ['data: {"code":429,"message":"x"}\r\nevent:error\r\n\r\n', 429, { code: 429, message: "x" }],
     ["event: error\ndata: overloaded\n\n", 502, { message: "overloaded" }],
   ])("whose first event has the name of an error fails: %j", (text, status, error) => {
-    expect(judgeEvents(text, false)).toEqual(failure(status, JSON.stringify({ error })));
+    expect(classifyEvents(text, false)).toEqual(failure(status, JSON.stringify({ error })));
   });
 
   it.each([
@@ -72,15 +72,15 @@ describe("a stream", () => {
     "data: [DONE]\n\n",
     "data: what\n\ndata: ",
   ])("that begins otherwise passes: %j", (text) => {
-    expect(judgeEvents(text, false)).toBe("passes");
+    expect(classifyEvents(text, false)).toBe("passes");
   });
 
   it("needs its first event whole, or its end", () => {
     const begun = `data: ${overloaded}\n`;
-    expect({ begun: judgeEvents(begun, false), ended: judgeEvents(begun, true) }).toEqual({
+    expect({ begun: classifyEvents(begun, false), ended: classifyEvents(begun, true) }).toEqual({
       begun: "unclear",
       ended: failure(503, ` ${overloaded}`),
     });
-    expect(judgeEvents(": waiting\n\ndata: {", false)).toBe("unclear");
+    expect(classifyEvents(": waiting\n\ndata: {", false)).toBe("unclear");
   });
 });

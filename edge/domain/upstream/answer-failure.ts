@@ -1,6 +1,6 @@
 /**
- * Whether a 2xx answer is an error of its upstream, judged by its start: a JSON document without a result, or the first event
- * of a stream, that has an `error` or the name of one (docs/rules/upstream-calls.md#errors-in-a-2xx). Pure: it judges the part
+ * Whether a 2xx answer is an error of its upstream, classified by its start: a JSON document without a result, or the first event
+ * of a stream, that has an `error` or the name of one (docs/rules/upstream-calls.md#errors-in-a-2xx). Pure: it classifies the part
  * received so far.
  */
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
@@ -20,8 +20,8 @@ const UNNAMED_STATUS = 502;
 /** Members that contain the requested result. */
 const RESULTS = ["choices", "output", "content", "data", "results", "text", "completion", "tokens", "embeddings"];
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/;
-/** Judges the start of a JSON document: more of it is needed only while its first name is `error`, or may become it. */
-export function judgeDocument(text: string, isWhole: boolean): Verdict {
+/** Classifies the start of a JSON document: more of it is needed only while its first name is `error`, or may become it. */
+export function classifyDocument(text: string, isWhole: boolean): Verdict {
   const failure = failureIn(text);
   if (failure !== null) return failure;
   if (isWhole) return "passes";
@@ -30,8 +30,8 @@ export function judgeDocument(text: string, isWhole: boolean): Verdict {
   return mayFail ? "unclear" : "passes";
 }
 
-/** Judges the start of an event stream. Comments are not events, but the events after them may already be on their way. */
-export function judgeEvents(text: string, isWhole: boolean): Verdict {
+/** Classifies the start of an event stream. Comments are not events, but the events after them may already be on their way. */
+export function classifyEvents(text: string, isWhole: boolean): Verdict {
   const events = text.split(BLANK_LINE);
   const rest = isWhole ? "" : events.pop();
   for (const event of events) {

@@ -3,7 +3,7 @@ import { atOnce } from "../../../shared/steps.ts";
 import { isWholeAnswer } from "./whole-answer.ts";
 
 const JSON_TYPE = "application/json";
-const judged = (text: string, type: string): boolean =>
+const isWhole = (text: string, type: string): boolean =>
   atOnce(isWholeAnswer(new TextEncoder().encode(text), type, type === "text/event-stream"));
 
 describe("a document", () => {
@@ -15,7 +15,7 @@ describe("a document", () => {
     ["spoken words", "text/plain"],
     ["ID3\u0004", "audio/mpeg"],
   ])("that is whole and contains something may be given again: %s", (text, type) => {
-    expect(judged(text, type)).toBe(true);
+    expect(isWhole(text, type)).toBe(true);
   });
 
   it.each([
@@ -32,7 +32,7 @@ describe("a document", () => {
     ["", "text/plain"],
     [" \n", "audio/mpeg"],
   ])("that is cut or contains nothing may not: %s", (text, type) => {
-    expect(judged(text, type)).toBe(false);
+    expect(isWhole(text, type)).toBe(false);
   });
 });
 
@@ -45,13 +45,13 @@ describe("a stream", () => {
     `data: {"choices":[]}\n\n${EVENT}${DONE}`,
     'data: {"type":"response.completed","response":{}}\n\n',
   ])("with a result and its end may be given again: %j", (text) => {
-    expect(judged(text, "text/event-stream")).toBe(true);
+    expect(isWhole(text, "text/event-stream")).toBe(true);
   });
 
   it.each([DONE, EVENT, `data: {}\n\n${DONE}`, `: ping\n\n${DONE}`, `data: {"choices":[{\n\n${DONE}`, ""])(
     "without one of them may not: %j",
     (text) => {
-      expect(judged(text, "text/event-stream")).toBe(false);
+      expect(isWhole(text, "text/event-stream")).toBe(false);
     },
   );
 });

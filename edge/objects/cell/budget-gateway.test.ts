@@ -49,7 +49,7 @@ const ALL_WAYS = [
 ] as const;
 
 describe("a Cell's budgets", () => {
-  it("judge a request without caps in the same turn, and report what it used within 10 s", async () => {
+  it("decide on a request without caps in the same turn, and report what it used within 10 s", async () => {
     const { budgets, verdicts, gateway } = world(true);
     const request = requestOf("r1", {});
     gateway.reserve(request);
@@ -199,7 +199,7 @@ describe("a Cell's budgets", () => {
     },
   );
 
-  it("judge by the lease request for a key's own budget when it overtakes the tenant's", async () => {
+  it("decide by the lease request for a key's own budget when it overtakes the tenant's", async () => {
     const { budgets, verdicts, alerts, gateway } = world(false);
     const keyed = requestOf("keyed", { tokensPerMinute: 1_000, keyTokens: 1_000 });
     const plain = requestOf("plain", { tokensPerMinute: 1_000 });

@@ -135,7 +135,7 @@ export class BudgetGateway implements BudgetPort {
   }
 
   /**
-   * Reports changed limits to the budget object, so that alerts are judged even if no request comes. If it does not answer, the
+   * Reports changed limits to the budget object, so that alerts are evaluated even if no request comes. If it does not answer, the
    * next message about a request brings the limits.
    */
   async limitsChanged(limits: BudgetLimits): Promise<void> {

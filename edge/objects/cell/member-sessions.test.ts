@@ -150,7 +150,7 @@ describe("an isolate that opens its next session", () => {
     });
   });
 
-  it("has the place of a request judged again whose records have changed", async () => {
+  it("has a request with changed records checked again", async () => {
     const stage = new MembersHarness(1);
     stage.world.ask(requestOf("holder"), "other");
     stage.members.end(stage.open([requestOf("waits")]).session);

@@ -207,7 +207,7 @@ describe("an isolate whose only session ends", () => {
     }
   });
 
-  it("gets no slot in its grace: the request is judged again when it is back", async () => {
+  it("gets no slot in its grace: the request is checked again when it is back", async () => {
     const stage = new MembersHarness(1);
     const holder = stage.world.ask(requestOf("holder"), "other");
     const { session } = stage.open([requestOf("waits")]);

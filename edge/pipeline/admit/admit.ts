@@ -3,7 +3,7 @@
  * docs/rules/freshness.md#revisions, docs/rules/budgets.md#leases). The answer comes at once; a request that must wait waits on
  * its permit, and gives it up when its client leaves. An admission request that the Cell calls stale is built again, and
  * refused if it is stale for the same change. One that waited keeps its place meanwhile, and is refused when the new records
- * refuse it (docs/rules/admission.md#judged-again). A refused request holds nothing, and its row is handed in through the
+ * refuse it (docs/rules/admission.md#checked-again). A refused request holds nothing, and its row is handed in through the
  * permit.
  */
 import { servedUntilMs } from "../../../shared/access/caller-access.ts";
@@ -91,7 +91,7 @@ class SlotSeeker {
         if (changes !== null && isStillOlder(message.revs, answer.items, changes))
           throw this.#refused(new GatewayError("key_store_unavailable"));
         changes = answer.items;
-        await this.#judgeAgain(answer.items);
+        await this.#checkAgain(answer.items);
         continue;
       }
       changes = null;
@@ -100,8 +100,8 @@ class SlotSeeker {
       if (decision === null) {
         anew = true;
         this.#request = { ...this.#request, queueEntryUnknown: true };
-        await this.#judgeAgain([]);
-      } else if (decision.verdict === "stale") await this.#judgeAgain(decision.items);
+        await this.#checkAgain([]);
+      } else if (decision.verdict === "stale") await this.#checkAgain(decision.items);
       else return this.#admitted(decision, message, answer.permit);
     }
   }
@@ -124,7 +124,7 @@ class SlotSeeker {
   }
 
   /** Reads the current key, tenant and model. Throws their refusal: AlreadySettled if the request has a place. */
-  async #judgeAgain(items: readonly RevItem[]): Promise<void> {
+  async #checkAgain(items: readonly RevItem[]): Promise<void> {
     this.#call.ports.directory.forget(items);
     try {
       this.#request = await this.#reload(this.#request);

@@ -1,6 +1,6 @@
 /**
  * Ends and lists of keys at every use (docs/rules/keys.md#expiry, docs/rules/keys.md#rotation,
- * docs/rules/keys.md#allowed-models). Waiting requests are in admission/reevaluation.test.ts.
+ * docs/rules/keys.md#allowed-models). Waiting requests are in admit/checked-again.test.ts.
  */
 import { describe, expect, it } from "vitest";
 import type { ResolvedKey } from "../../../shared/records.ts";

@@ -18,11 +18,11 @@ export function watchCaller(call: Call, caller: Authenticated, endsByTime = fals
   const { callers } = call.memory;
   let known = caller;
   const running = { revs: keyRevs(call, known.principal.key), isOld: false, failedMs: Number.NEGATIVE_INFINITY };
-  const judge = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
       if (running.isOld) {
         running.isOld = false;
-        // To judge makes nothing: a key of an identity that was deleted is made again by its next use only.
+        // The check creates nothing: a key of an identity that was deleted is made again by its next use only.
         const identity = known.identity && { ...known.identity, jitProvision: false };
         known = await authenticate(call, { ...known, identity });
         running.revs = keyRevs(call, known.principal.key);
@@ -36,7 +36,7 @@ export function watchCaller(call: Call, caller: Authenticated, endsByTime = fals
   call.interruption.watch(() => {
     const look = (): void => {
       callOff = call.timer.after(LOOK_EVERY_MS, look);
-      void judge();
+      void check();
       void callers.ask(running, call.ports);
     };
     let callOff = call.timer.after(LOOK_EVERY_MS, look);

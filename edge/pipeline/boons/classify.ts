@@ -59,7 +59,7 @@ export async function classify(
 
 /**
  * False: the Cell knows newer settings, or a newer caller, so the classifier must not be called for these
- * (docs/rules/freshness.md#every-use-compares). Admission has such a request judged again.
+ * (docs/rules/freshness.md#every-use-compares). Admission has such a request checked again.
  */
 async function isCurrent(call: Call, caller: Parsed, { settingsRev }: Classified): Promise<boolean> {
   const ofSettings = settingsRev === null ? [] : [autoSettingsRev(settingsRev)];

@@ -9,10 +9,10 @@ import { run } from "../run.ts";
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 /** Costs too much to be chosen itself. */
-const JUDGE = modelOf({
-  id: "judge",
-  model_name: "judge",
-  api_base: "http://judge.test",
+const CLASSIFIER = modelOf({
+  id: "classifier",
+  model_name: "classifier",
+  api_base: "http://classifier.test",
   prices: { ...modelOf().prices, input: 9 },
 });
 
@@ -21,11 +21,11 @@ function worldOf(status: number) {
   const world = new TestPipeline();
   const asked: string[] = [];
   world.model = modelOf({ tags: ["poetry"] });
-  world.otherModels.set("judge", JUDGE);
-  const settings = { classifier_enabled: true, classifier_model: "judge", classifier_timeout_ms: 20 };
+  world.otherModels.set("classifier", CLASSIFIER);
+  const settings = { classifier_enabled: true, classifier_model: "classifier", classifier_timeout_ms: 20 };
   world.settings.set("auto_router", settingsOf(settings));
   world.upstream = async (call) => {
-    if (!call.url.startsWith(JUDGE.api_base)) return Response.json({ choices: [] });
+    if (!call.url.startsWith(CLASSIFIER.api_base)) return Response.json({ choices: [] });
     asked.push(JSON.parse(new TextDecoder().decode(call.body as Uint8Array)).messages[1].content);
     return new Response("no", { status });
   };
@@ -54,8 +54,8 @@ describe("a classifier that fails three times in a row", () => {
   it("is asked at once when its record has changed", async () => {
     const { world, asked, ask } = worldOf(500);
     for (const text of ["a", "b", "c", "d"]) await ask(text);
-    const changed: ModelRecord = { ...JUDGE, rev: JUDGE.rev + 1 };
-    world.otherModels.set("judge", changed);
+    const changed: ModelRecord = { ...CLASSIFIER, rev: CLASSIFIER.rev + 1 };
+    world.otherModels.set("classifier", changed);
     await ask("e");
     expect(asked).toEqual(["a", "b", "c", "e"]);
   });
@@ -78,7 +78,7 @@ it("a classifier is not asked for a key whose requests budgets refuse, until one
   expect(asked).toEqual(["a", "b", "c", "e", "f"]);
 });
 
-it("a classifier is asked when a request is judged again whose caller had just changed", async () => {
+it("a classifier is asked when a request is checked again whose caller had just changed", async () => {
   const { world, asked, ask } = worldOf(200);
   const news = { kind: "tenant", id: tenantOf().id, rev: 99 } as const;
   Object.assign(world, { stale: knowing(news), answers: [{ verdict: "stale", items: [news] }] });

@@ -172,7 +172,7 @@ describe("a request for auto", () => {
   });
 });
 
-describe("a request for auto that is judged again", () => {
+describe("a request for auto that is checked again", () => {
   const STALE_KEY = { kind: "key", id: "hash", rev: 2 } as const;
   const granted = (permit: TestPermit) =>
     ({ verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null }, permit }) as const;
@@ -250,7 +250,7 @@ const POLICY = {
 } satisfies ResolvedTenant["guardrails_policy"];
 
 describe("the classifier", () => {
-  const ON = { classifier_enabled: true, classifier_model: "judge", classifier_timeout_ms: 20 };
+  const ON = { classifier_enabled: true, classifier_model: "classifier", classifier_timeout_ms: 20 };
   const NOT_CHAT = "the answer is not one of a chat model";
   const endless = (signal: AbortSignal) =>
     new ReadableStream({
@@ -263,8 +263,8 @@ describe("the classifier", () => {
   const broken = () => new ReadableStream({ type: "bytes", pull: (to) => to.error(new Error("cut")) });
   const says = (content: unknown) => Response.json({ choices: [{ message: { content } }] });
 
-  /** `large` has the tag poetry; `judge` is called, and costs too much to be chosen. */
-  function judged(
+  /** `large` has the tag poetry; `classifier` is called, and costs too much to be chosen. */
+  function classifiedBy(
     answer: (call: UpstreamCall) => Promise<Response>,
     changes: Partial<TestPipeline> = {},
   ): TestPipeline {
@@ -272,50 +272,50 @@ describe("the classifier", () => {
       model: named("large", { ...priced(2), tags: ["poetry"] }),
       others: [
         named("small", priced(1)),
-        named("judge", { ...priced(9), api_base: "http://judge.test", api_key: "sealed" }),
+        named("classifier", { ...priced(9), api_base: "http://auto.test", api_key: "sealed" }),
       ],
       ...changes,
     });
     world.settings.set("auto_router", settingsOf(ON));
     world.upstream = async (call) =>
-      call.url.startsWith("http://judge.test") ? await answer(call) : Response.json({ choices: [] });
+      call.url.startsWith("http://auto.test") ? await answer(call) : Response.json({ choices: [] });
     return world;
   }
-  const judgeCalls = (world: TestPipeline) =>
-    world.upstreamCalls.filter(({ url }) => url.startsWith("http://judge.test"));
+  const classifierCalls = (world: TestPipeline) =>
+    world.upstreamCalls.filter(({ url }) => url.startsWith("http://auto.test"));
 
   it.each([
     ["block", 0],
     ["redact", 0],
     ["log_only", 1],
   ] as const)("gets no text that guardrails may still %s (calls: %i)", async (action, calls) => {
-    const world = judged(async () => says('["poetry"]'));
+    const world = classifiedBy(async () => says('["poetry"]'));
     world.key = keyOf({ tenant: tenantOf({ guardrails_policy: { ...POLICY, action } }) });
     await ask(world, chatOf("a sonnet, please"));
-    expect(judgeCalls(world)).toHaveLength(calls);
+    expect(classifierCalls(world)).toHaveLength(calls);
   });
 
   it.each([
     ["its settings", { kind: "settings", id: "auto_router", rev: 99 }],
     ["the caller", { kind: "tenant", id: tenantOf().id, rev: 99 }],
   ] as const)("is not asked when %s changed", async (_, newer) => {
-    const world = judged(async () => says('["poetry"]'));
+    const world = classifiedBy(async () => says('["poetry"]'));
     world.stale = knowing(newer);
     await ask(world, chatOf("a sonnet, please"));
-    expect(judgeCalls(world)).toEqual([]);
+    expect(classifierCalls(world)).toEqual([]);
   });
 
   it("is called directly, with its own credential, no client headers and no row", async () => {
-    const world = judged(async () => says('["poetry"]'));
+    const world = classifiedBy(async () => says('["poetry"]'));
     const { model, explained } = await ask(world, chatOf("a sonnet, please"), { "openai-beta": "x", "x-own": "y" });
     expect(model).toBe("large");
     expect(explained).toMatchObject({ source: "classifier", tags: ["poetry"] });
-    const [call] = judgeCalls(world);
-    expect(call?.url).toBe("http://judge.test/v1/chat/completions");
+    const [call] = classifierCalls(world);
+    expect(call?.url).toBe("http://auto.test/v1/chat/completions");
     expect(call?.headers["authorization"]).toBe("Bearer opened sealed");
     expect(Object.keys(call?.headers ?? {}).filter((name) => name === "openai-beta" || name === "x-own")).toEqual([]);
     expect(sentModel(call as UpstreamCall)).toMatchObject({
-      model: "judge-upstream",
+      model: "classifier-upstream",
       max_tokens: 32,
       temperature: 0,
       messages: [{ role: "system" }, { role: "user", content: "a sonnet, please" }],
@@ -325,13 +325,13 @@ describe("the classifier", () => {
   });
 
   it("is asked once per text and tags in 300 s, also when it named nothing", async () => {
-    const world = judged(async () => says("nothing fits"));
+    const world = classifiedBy(async () => says("nothing fits"));
     expect((await ask(world, chatOf("solve it"))).explained).toMatchObject({ source: "heuristic", tags: ["math"] });
     await ask(world, chatOf("solve it"));
-    expect(judgeCalls(world)).toHaveLength(1);
+    expect(classifierCalls(world)).toHaveLength(1);
     world.nowMs += 300_000;
     await ask(world, chatOf("solve it"));
-    expect(judgeCalls(world)).toHaveLength(2);
+    expect(classifierCalls(world)).toHaveLength(2);
   });
 
   it.each<[string, string, (call: UpstreamCall) => Promise<Response>]>([
@@ -340,12 +340,12 @@ describe("the classifier", () => {
     ["an empty body", NOT_CHAT, async () => new Response(null)],
     ["JSON of another shape", NOT_CHAT, async () => Response.json({ choices: { 0: "poetry" } })],
     ["too much", "the answer is too large", async () => says("poetry ".repeat(700_000))],
-    ["a body that breaks off", "judge.test: cut", async () => new Response(broken())],
-    ["no connection", "judge.test: refused", async () => await Promise.reject(new Error("refused"))],
-    ["no answer", "judge.test: no complete answer within 0.02 s", async ({ signal }) => await untilAborted(signal)],
+    ["a body that breaks off", "auto.test: cut", async () => new Response(broken())],
+    ["no connection", "auto.test: refused", async () => await Promise.reject(new Error("refused"))],
+    ["no answer", "auto.test: no complete answer within 0.02 s", async ({ signal }) => await untilAborted(signal)],
     ["no end in time", "no complete answer within 0.02 s", async ({ signal }) => new Response(endless(signal))],
   ])("that gives %s leaves it to the heuristics, and no answer is remembered", async (_, reason, answer) => {
-    const world = judged(answer);
+    const world = classifiedBy(answer);
     expect(await ask(world, chatOf("solve it"))).toMatchObject({
       status: 200,
       explained: { source: "heuristic", tags: ["math"] },
@@ -353,7 +353,7 @@ describe("the classifier", () => {
     expect(world.logged.filter(({ name }) => name === "auto_classifier_failed")).toMatchObject([{ reason }]);
     expect(world.alerts).toEqual([]);
     await ask(world, chatOf("solve it"));
-    expect(judgeCalls(world)).toHaveLength(2);
+    expect(classifierCalls(world)).toHaveLength(2);
   });
 
   it.each<[string, Partial<ModelRecord> | null, object]>([
@@ -363,23 +363,23 @@ describe("the classifier", () => {
     ["disabled", { enabled: false }, ON],
     ["at an address that may not be called", { api_base: "http://127.0.0.1:1" }, ON],
   ])("that is %s is not asked", async (_, changes, settings) => {
-    const world = judged(async () => says("poetry"));
+    const world = classifiedBy(async () => says("poetry"));
     world.model = { ...named("large", priced(2)), tags: ["poetry"] };
     world.ssrf = { blockPrivate: true, allowedCidrs: [] };
     const others = [...world.otherModels.values()];
     register(
       world,
-      others.map((model) => (model.model_name === "judge" ? { ...model, ...changes } : model)),
+      others.map((model) => (model.model_name === "classifier" ? { ...model, ...changes } : model)),
     );
     world.settings.set("auto_router", settingsOf(settings));
     if ("classifier_model" in settings && settings.classifier_model === "missing") world.model = null;
     expect((await ask(world)).status).toBe(200);
-    expect(judgeCalls(world)).toEqual([]);
+    expect(classifierCalls(world)).toEqual([]);
   });
 
   it("ends with its client", async () => {
     const leaving = new AbortController();
-    const world = judged(async ({ signal }) => {
+    const world = classifiedBy(async ({ signal }) => {
       leaving.abort();
       return await untilAborted(signal);
     });

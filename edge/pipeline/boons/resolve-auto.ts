@@ -1,5 +1,5 @@
 /**
- * Step 3 for the model name `auto` (docs/rules/auto-router.md): the gateway chooses the model. A request that is judged again
+ * Step 3 for the model name `auto` (docs/rules/auto-router.md): the gateway chooses the model. A request that is checked again
  * keeps its model while that is a candidate and was not chosen provisionally; otherwise a model is chosen again, among the
  * store's current models.
  */
@@ -71,7 +71,7 @@ export async function resolveAuto<K extends Parsed>(call: Call, request: K): Pro
   }
 }
 
-/** The chosen model of a request that is judged again, in its current state; null: it has none that may still answer. */
+/** The chosen model of a request that is checked again, in its current state; null: it has none that may still answer. */
 async function keptModel(call: Call, request: Parsed, traits: RequestTraits): Promise<ModelRecord | null> {
   const { model: before } = request;
   if (before === null) return null;
@@ -119,20 +119,20 @@ async function chooseModel(call: Call, request: Parsed, terms: ChoiceTerms): Pro
     const isAgain = request.auto !== null;
     let models = await autoRouter.models(call.ports, isAgain);
     let caller: Authenticated = request;
-    let judged = await judge(call, caller, terms.traits, models);
-    if (judged.candidates.length === 0) {
+    let found = await candidatesOf(call, caller, terms.traits, models);
+    if (found.candidates.length === 0) {
       caller = await authenticateNow(call, request);
       if (!isAgain) models = await autoRouter.models(call.ports, true);
-      judged = await judge(call, caller, terms.traits, models);
+      found = await candidatesOf(call, caller, terms.traits, models);
     }
     const { principal, identity } = caller;
     const asked = { ...request, principal, identity };
-    const { tags, source, isProvisional } = await tagsOf(call, asked, terms, judged.candidates);
+    const { tags, source, isProvisional } = await tagsOf(call, asked, terms, found.candidates);
     const load = await autoRouter.load(call.ports);
     const { inFlight, chosen } = load;
-    const ranked = rankModels(judged.candidates, tags, (name) => (inFlight.get(name) ?? 0) + (chosen.get(name) ?? 0));
+    const ranked = rankModels(found.candidates, tags, (name) => (inFlight.get(name) ?? 0) + (chosen.get(name) ?? 0));
     const model = ranked[0]?.model;
-    explain(span, { ranked, excluded: judged.excluded, tags, source });
+    explain(span, { ranked, excluded: found.excluded, tags, source });
     if (model === undefined) throw new StageFailure(new GatewayError("no_model_available"), caller);
     chosen.set(model.model_name, (chosen.get(model.model_name) ?? 0) + 1);
     const others = ranked.slice(1, 1 + FALLBACK_MODELS_MAX).map((other) => other.model.model_name);
@@ -140,18 +140,18 @@ async function chooseModel(call: Call, request: Parsed, terms: ChoiceTerms): Pro
   });
 }
 
-interface Judged {
+interface Candidates {
   readonly candidates: readonly ModelRecord[];
   /** `name: condition` of every other model; those that the caller may use come first, because only 20 are kept. */
   readonly excluded: readonly string[];
 }
 
-async function judge(
+async function candidatesOf(
   call: Call,
   caller: Authenticated,
   traits: RequestTraits,
   models: readonly ModelRecord[],
-): Promise<Judged> {
+): Promise<Candidates> {
   const rules = await rulesOf(call, caller, traits, models);
   const candidates: ModelRecord[] = [];
   const excluded: string[] = [];

@@ -5,7 +5,7 @@
  * there, so that they can be sent in one piece; of every other answer, only the necessary part is read.
  */
 
-import { type AnswerFailure, judgeDocument, judgeEvents } from "../../domain/upstream/answer-failure.ts";
+import { type AnswerFailure, classifyDocument, classifyEvents } from "../../domain/upstream/answer-failure.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import type { MemoryBudget } from "../call/memory/memory-budget.ts";
 import { releaseStack } from "../call/release-stack.ts";
@@ -53,16 +53,16 @@ export async function lookAtAnswer(
   const reservation = answerMemory.open();
   const size = smallAnswerBytes(headers);
   const smallBytes = size !== null && reservation.grow(size) ? size : null;
-  const judge = judgeOf(headers.get("content-type"));
+  const classify = classifyBy(headers.get("content-type"));
   const reader = body.getReader({ mode: "byob" });
   let head = NOTHING;
   try {
     for (;;) {
       const isFirst = isStream && head.byteLength === 0;
       const { done, value } = await watched(reader, smallBytes ?? LOOK_BYTES, isFirst ? null : idle);
-      if (done && head.byteLength === 0 && judge !== null) throw new Error("the answer ended before its first byte");
+      if (done && head.byteLength === 0 && classify !== null) throw new Error("the answer ended before its first byte");
       if (!done) head = head.byteLength === 0 ? value : concat([head, value]);
-      const verdict = judge?.(new TextDecoder().decode(head), done || head.byteLength === smallBytes) ?? "passes";
+      const verdict = classify?.(new TextDecoder().decode(head), done || head.byteLength === smallBytes) ?? "passes";
       if (typeof verdict === "object") {
         reader.cancel().catch(() => undefined);
         return failed(headers, verdict);
@@ -115,10 +115,10 @@ async function watched(
   }
 }
 
-/** Judges the received part of an answer of this type; null: it can be anything, also nothing. */
-function judgeOf(contentType: string | null): typeof judgeEvents | null {
-  if (isEventStream(contentType)) return judgeEvents;
-  return contentType?.toLowerCase().includes("json") === true ? judgeDocument : null;
+/** Classifies the received part of an answer of this type; null: it can be anything, also nothing. */
+function classifyBy(contentType: string | null): typeof classifyEvents | null {
+  if (isEventStream(contentType)) return classifyEvents;
+  return contentType?.toLowerCase().includes("json") === true ? classifyDocument : null;
 }
 
 /** The answer as if the upstream had used the status that its error names. */

@@ -1,6 +1,6 @@
 /**
  * Step 4, second half: the input guardrails of the tenant (docs/rules/guardrails.md#where-it-looks,
- * docs/rules/guardrails.md#actions). A policy is judged at its use: a request whose records are read again is examined
+ * docs/rules/guardrails.md#actions). A policy is read at its use: a request whose records are read again is examined
  * again when its policy is another one by then, in the words of its client.
  */
 import { GatewayError } from "../../../shared/errors.ts";
@@ -28,7 +28,7 @@ import { runScan, scanRoom } from "./run-scan.ts";
 /** Replaces a tool's result that is blocked. */
 export const BLOCKED_RESULT = "error: blocked by content policy";
 
-/** How often a request that would be refused is judged by a newer policy. */
+/** How often a request that would be refused is examined by a newer policy. */
 const POLICIES_MAX = 3;
 
 /**
@@ -43,7 +43,7 @@ export async function guardInput(call: Call, request: Prepared): Promise<Prepare
       throw StageFailure.of(error, current);
     });
     if (typeof passed !== "string") return passed;
-    const newer = await judgedNow(call, current);
+    const newer = await underNewerPolicy(call, current);
     if (newer === null || look === POLICIES_MAX) throw new StageFailure(new GatewayError(passed), current);
     current = newer;
   }
@@ -92,10 +92,10 @@ async function guarded(
 }
 
 /**
- * The request with the caller's current records, if their policy differs from the one that it was judged by; null: they have
+ * The request with the caller's current records, if their policy differs from the one that it was examined by; null: they have
  * the same. Throws the failure of the caller's current refusal.
  */
-async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null> {
+async function underNewerPolicy(call: Call, request: Prepared): Promise<Prepared | null> {
   try {
     const newer = await withCallerNow(call, request);
     return newer.principal.tenant.rev === request.principal.tenant.rev ? null : newer;

@@ -123,7 +123,7 @@ describe("input guardrails", () => {
     expect(JSON.parse(await sent(world)).messages[0].content.join("")).toBe("error: blocked by content policy");
   });
 
-  it("judge a form whose prompt follows its file, and redact it", async () => {
+  it("examine a form whose prompt follows its file, and redact it", async () => {
     const form = (prompt: string) =>
       [
         '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\ntiny\r\n',

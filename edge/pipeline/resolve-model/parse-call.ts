@@ -12,7 +12,7 @@ import {
   decidingFields,
   type FieldFault,
   inputFault,
-  isJudgedName,
+  isCheckedName,
   numberFault,
   repeatedFault,
   spellingFault,
@@ -124,7 +124,7 @@ export function checkFields<K extends Parsed>(call: Call, request: K, found: Fie
 
 /**
  * A GET whose body names a model; null for any other. The body goes upstream unchanged, so with two models in it, the gateway
- * could judge one and the upstream read the other. Throws 400 or 413.
+ * could check one and the upstream read the other. Throws 400 or 413.
  */
 export async function parseProbe(call: Call, caller: Authenticated): Promise<Parsed | null> {
   if (call.request.body === null || isMultipart(call.request)) return null;
@@ -241,8 +241,8 @@ function* readJson(
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {
-  const isJudged = isJudgedName(name) || isStated(name) || mayConcernSteering(name);
-  return isJudged || name === "model" || transforms.edits(name) || isDraftMember(name);
+  const isChecked = isCheckedName(name) || isStated(name) || mayConcernSteering(name);
+  return isChecked || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
 /** The caller, in the session of the request, and its end user: refusals of the read body have them too. */

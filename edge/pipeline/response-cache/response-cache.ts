@@ -141,8 +141,8 @@ export async function storeResponse(
   release: () => void,
 ): Promise<void> {
   const { body, contentType } = answer;
-  const judging = inTurns({ ...call, isBeside: true }, isWholeAnswer(body, contentType, isEventStream(contentType)));
-  if (!(await judging.catch(() => false))) return release();
+  const checking = inTurns({ ...call, isBeside: true }, isWholeAnswer(body, contentType, isEventStream(contentType)));
+  if (!(await checking.catch(() => false))) return release();
   const entry: CacheEntry = {
     v: 1,
     path: miss.path,

@@ -80,7 +80,7 @@ async function readText(variable: string, path: string): Promise<string | Certif
   }
 }
 
-/** Judges the read files. An expired certificate is not a problem here: it is better than no answer at all. */
+/** Checks the read files. An expired certificate is not a problem here: it is better than no answer at all. */
 export function certificateOf({ cert, key, digest }: ReadFiles): Certificate | CertificateProblem {
   const chain = chainOf(cert);
   const [own] = chain ?? [];

@@ -1,7 +1,7 @@
 /**
  * The workerd configuration of one machine, as Cap'n Proto text. Pure. It does not contain the values of variables:
  * workerd takes them from its environment, so that no secret is written to disk. Address ranges that are always blocked
- * (docs/rules/network-safety.md#judged-at-every-connection) are denied to every outgoing connection of the Worker;
+ * (docs/rules/network-safety.md#checked-at-every-connection) are denied to every outgoing connection of the Worker;
  * upstreams that an admin registered may have a narrower network. Several processes
  * (docs/rules/local-stack.md#several-processes) are one process with the objects and others without. They are connected
  * by the runtime's own RPC over a socket in the folder of the configuration, which only its owner can enter.

@@ -1,7 +1,7 @@
 /**
  * The addresses that the network of registered upstreams may reach on this machine. The runtime resolves a host name
  * when it connects, so a private address behind a public name can be refused only here
- * (docs/rules/network-safety.md#judged-at-every-connection).
+ * (docs/rules/network-safety.md#checked-at-every-connection).
  */
 import { z } from "zod";
 import { envCidrs, envFlag } from "../../../shared/env/env-fields.ts";

@@ -8,32 +8,32 @@ import type { EndedCall } from "../../../edge/domain/adaptive/capacity-window.ts
 import { type Random, seededRandom } from "../random.ts";
 import { printedSeed } from "../seed.ts";
 import { drawnWorld } from "./batching-server.ts";
-import { BOUNDS, type JudgedWorld, judgedWorld, worldSpreadOf } from "./judged-world.ts";
 import { runLoaded } from "./loaded-world.ts";
+import { BOUNDS, type MeasuredWorld, measuredWorld, worldSpreadOf } from "./measured-world.ts";
 import { runStalling } from "./stalling-machine.ts";
 
 const SEED = printedSeed("adaptive.test.ts");
 
-function judgedWorlds(count: number): readonly JudgedWorld[] {
-  return Array.from({ length: count }, (_, at) => judgedWorld(SEED + 10 * at));
+function measuredWorlds(count: number): readonly MeasuredWorld[] {
+  return Array.from({ length: count }, (_, at) => measuredWorld(SEED + 10 * at));
 }
 
 /** Prints the spread of each figure, so that a run says what was reached. */
-function spreadsOf(worlds: readonly JudgedWorld[]) {
-  const judged = worlds.flatMap(({ phases }) => phases);
+function spreadsOf(worlds: readonly MeasuredWorld[]) {
+  const measured = worlds.flatMap(({ phases }) => phases);
   const spreads = {
     throughput: worldSpreadOf(
-      judged.map(({ throughput }) => throughput),
+      measured.map(({ throughput }) => throughput),
       0.95,
       1,
     ),
     firstToken: worldSpreadOf(
-      judged.map(({ firstToken }) => firstToken),
+      measured.map(({ firstToken }) => firstToken),
       1.3,
       -1,
     ),
     shareError: worldSpreadOf(
-      judged.map(({ shareError }) => shareError),
+      measured.map(({ shareError }) => shareError),
       0.05,
       -1,
     ),
@@ -42,7 +42,7 @@ function spreadsOf(worlds: readonly JudgedWorld[]) {
   return spreads;
 }
 
-function expectLaws(worlds: readonly JudgedWorld[]): void {
+function expectLaws(worlds: readonly MeasuredWorld[]): void {
   expect(Math.max(...worlds.map(({ overCap }) => overCap))).toBeLessThanOrEqual(0);
   expect(worlds.filter(({ inOrder }) => !inOrder)).toEqual([]);
   const limits = worlds.flatMap(({ limits: of }) => of);
@@ -52,7 +52,7 @@ function expectLaws(worlds: readonly JudgedWorld[]): void {
 
 describe("an adaptive capacity before a server that batches", () => {
   it("comes near the knee in most of 4 random worlds, and keeps shares, caps and order", () => {
-    const worlds = judgedWorlds(4);
+    const worlds = measuredWorlds(4);
     expectLaws(worlds);
     const { throughput, shareError } = spreadsOf(worlds);
     expect(throughput.median).toBeGreaterThanOrEqual(0.9);
@@ -61,7 +61,7 @@ describe("an adaptive capacity before a server that batches", () => {
   });
 
   it("comes near the knee in most of 250 random worlds", { tags: ["long"], timeout: 3_600_000 }, () => {
-    const worlds = judgedWorlds(250);
+    const worlds = measuredWorlds(250);
     expectLaws(worlds);
     const { throughput, firstToken, shareError } = spreadsOf(worlds);
     expect(throughput.median).toBeGreaterThanOrEqual(0.95);

@@ -1,7 +1,7 @@
 /**
  * The authority's state of a tenant and of its keys: the newest limits of each, the use in its period, and its buckets. Every
  * access passes its limits and the time, so nothing is read under an old cap or in an old period. A key has buckets once it has
- * had a limit per minute. Alerts are judged whenever the use, a cap or a period changes (docs/rules/budgets.md#alerts). `nowMs`
+ * had a limit per minute. Alerts are evaluated whenever the use, a cap or a period changes (docs/rules/budgets.md#alerts). `nowMs`
  * is the reading of the object's clock, `atMs` the time of its MonotonicClock.
  */
 import { type BudgetAlert, budgetAlert } from "../alerts.ts";
@@ -244,7 +244,7 @@ export class BudgetOwners {
     const rolled = this.#period(whose, limits, nowMs).roll(owner.used);
     const armed = owner.limits === null ? rolled : rearm(rolled, owner.limits.term, term, rev);
     // Nothing was used: a cap that is exhausted at once needs no warning before that.
-    const used = this.#judged(whose, limits, armed, 1, nowMs);
+    const used = this.#evaluateAlerts(whose, limits, armed, 1, nowMs);
     if (used !== owner.used || rev !== owner.limits?.rev) this.#changed(owner);
     owner.used = used;
     if (owner.buckets === null && isRated(limits[whose]))
@@ -259,15 +259,21 @@ export class BudgetOwners {
   #write(whose: BudgetOwner, limits: BudgetLimits, nowMs: number, change: (account: TermAccount) => TermAccount): void {
     const owner = this.#of(whose, limits);
     if (owner === undefined) return;
-    owner.used = this.#judged(whose, limits, change(owner.used), 2, nowMs);
+    owner.used = this.#evaluateAlerts(whose, limits, change(owner.used), 2, nowMs);
     this.#changed(owner);
   }
 
   /** Raises the alerts that are due, at most this many, the worst ones. */
-  #judged(whose: BudgetOwner, limits: BudgetLimits, judged: TermAccount, most: number, nowMs: number): TermAccount {
+  #evaluateAlerts(
+    whose: BudgetOwner,
+    limits: BudgetLimits,
+    given: TermAccount,
+    most: number,
+    nowMs: number,
+  ): TermAccount {
     // Clients can name any number of end users.
-    if (isEndUser(limits[whose].id)) return judged;
-    const { account, levels: due } = raiseAlerts(judged, limits[whose].term);
+    if (isEndUser(limits[whose].id)) return given;
+    const { account, levels: due } = raiseAlerts(given, limits[whose].term);
     for (const level of due.slice(-most)) this.#onAlert(budgetAlert(whose, level, limits, account, nowMs));
     return account;
   }

@@ -314,7 +314,7 @@ describe("the alerts of a term budget", () => {
     expect(alertsUnder(world, { tenantTokens: 20, keyTokens: 1_000, rev: 4 })).toEqual(exhausted);
   });
 
-  it("are judged when the ledger raises what is used", () => {
+  it("are evaluated when the ledger raises what is used", () => {
     const world = usedNinety();
     const caps = { tenantTokens: 1_000, keyTokens: 1_000 };
     world.core.applyLedgerSum("tenant", limitsWith(caps), "l:0", { tokens: 850, nanoUsd: 0 }, world.coreMs);

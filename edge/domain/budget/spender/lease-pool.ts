@@ -182,7 +182,7 @@ export class LeasePool {
       this.#reports.changed(asked.lease, nowMs);
       return this.#fallSilent("unavailable", nowMs);
     }
-    return this.#judge(asked, answer, nowMs);
+    return this.#applyVerdict(asked, answer, nowMs);
   }
 
   /** The tenant has newer limits: returns what was leased under older ones, which would keep it from the tenant's other pools. */
@@ -209,7 +209,7 @@ export class LeasePool {
     this.giveBack(nowMs);
   }
 
-  #judge(asked: Asked, { verdict, ...answer }: LeaseAnswer, nowMs: number): readonly LeaseOutcome[] {
+  #applyVerdict(asked: Asked, { verdict, ...answer }: LeaseAnswer, nowMs: number): readonly LeaseOutcome[] {
     if (verdict.kind !== "granted") this.#reports.drop(asked.lease);
     switch (verdict.kind) {
       case "granted": {

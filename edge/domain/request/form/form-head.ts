@@ -5,7 +5,7 @@
  * and charsets of RFC 2231, that ignore quotes, cut at commas, or decode.
  */
 
-import { foldedName, GUARDED_FIELDS, isJudgedName, TOKEN_LIMITS } from "../client-fields.ts";
+import { foldedName, GUARDED_FIELDS, isCheckedName, TOKEN_LIMITS } from "../client-fields.ts";
 import { isImageCount } from "../image-count.ts";
 
 /** A part, as described by its headers. */
@@ -132,7 +132,7 @@ function isDisguised({ value, quoted }: Parameter): boolean {
     .replace(/[ .+]/g, "_");
   if (plain.toLowerCase() === "_charset_") return true;
   if (!isImageCount(value) && (isImageCount(plain) || isImageCount(decoded))) return true;
-  return plain !== value && (isJudgedName(plain) || READ.has(foldedName(plain)));
+  return plain !== value && (isCheckedName(plain) || READ.has(foldedName(plain)));
 }
 
 /** Splits at the semicolons outside quotes. In linear time, like everything that reads a client's header. */

@@ -1,6 +1,6 @@
 /**
  * What a chat request requires of its model (docs/rules/auto-router.md#candidates), read from the client's body. It never
- * fails: a member in an undocumented shape requires nothing here, and the upstream judges it.
+ * fails: a member in an undocumented shape requires nothing here and is left to the upstream.
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonDocument, type JsonObject } from "../../wire/json/document.ts";

@@ -26,7 +26,7 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
   let usage = null;
   for (let current = answer; ; ) {
     const collected = await collectAnswer(loop.call, current.body, report).catch((error: unknown) => {
-      // The first answer is the request's own, whose end is judged below this stage.
+      // The first answer is the request's own, whose end is decided below this stage.
       if (current === answer) throw error;
       throw loop.call.request.signal.aborted ? new ClientGone() : new GatewayError("upstream_failed", { cause: error });
     });

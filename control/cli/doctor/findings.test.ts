@@ -8,14 +8,14 @@ import { diskFindings, permissionFinding } from "./analytics-examination.ts";
 import { examineBackups } from "./backups.ts";
 import { oneForEachCause } from "./causes.ts";
 import { capFindings } from "./cell-examination.ts";
-import { clockFromDate, clockFromInstant, judgeClocks, THIS_MACHINE } from "./clocks.ts";
+import { checkClocks, clockFromDate, clockFromInstant, THIS_MACHINE } from "./clocks.ts";
 import { type DatabaseState, rightsFindings } from "./database-examination.ts";
 import { parseDoctorEnv } from "./doctor-env.ts";
 import { runExaminations } from "./examination.ts";
 import { samplesOf } from "./exposition.ts";
 import { findingsOf, worstOf } from "./finding.ts";
 import { examineMetrics } from "./metrics-examination.ts";
-import { judgeReleases } from "./releases.ts";
+import { checkReleases } from "./releases.ts";
 import { codeOf, unreachable } from "./unreachable.ts";
 
 const states = (findings: readonly { readonly part: string; readonly state: string }[]) =>
@@ -25,22 +25,22 @@ describe("clocks", () => {
   const sample = (part: string, aheadMs: number) => ({ part, aheadMs, withinMs: 10 });
 
   it("agree when they differ by less than two seconds", () => {
-    expect(states(judgeClocks([sample("a", 1500), sample("b", -400)]))).toEqual([
+    expect(states(checkClocks([sample("a", 1500), sample("b", -400)]))).toEqual([
       [THIS_MACHINE, "ok"],
       ["a", "ok"],
       ["b", "ok"],
     ]);
-    expect(judgeClocks([])).toEqual([]);
+    expect(checkClocks([])).toEqual([]);
   });
 
   it("that are wrong are named, also when it is the clock of this machine", () => {
-    expect(states(judgeClocks([sample("a", 0), sample("b", 5000), sample("c", -40_000)]))).toEqual([
+    expect(states(checkClocks([sample("a", 0), sample("b", 5000), sample("c", -40_000)]))).toEqual([
       [THIS_MACHINE, "ok"],
       ["a", "ok"],
       ["b", "warning"],
       ["c", "failure"],
     ]);
-    const own = judgeClocks([sample("a", -45_000), sample("b", -45_000)]);
+    const own = checkClocks([sample("a", -45_000), sample("b", -45_000)]);
     expect(own[0]).toMatchObject({
       part: THIS_MACHINE,
       state: "failure",
@@ -66,7 +66,7 @@ describe("clocks", () => {
           const two = clockFromInstant("b", toldMs, sentMs, sentMs + tookMs);
           expect(one).toBeDefined();
           const right = { part: "c", aheadMs: 0, withinMs: 0 };
-          expect(judgeClocks([one ?? two, two, right, right]).every(({ state }) => state === "ok")).toBe(true);
+          expect(checkClocks([one ?? two, two, right, right]).every(({ state }) => state === "ok")).toBe(true);
         },
       ),
     );
@@ -77,7 +77,7 @@ describe("clocks", () => {
 
 describe("releases", () => {
   it("that differ are a warning for each part", () => {
-    const mixed = judgeReleases("2.0.0", [
+    const mixed = checkReleases("2.0.0", [
       { part: "control service", version: "2.0.0" },
       { part: "cell eu", version: "1.9.0" },
     ]);
@@ -85,8 +85,8 @@ describe("releases", () => {
       ["warning", "finish the upgrade: 1.9.0 and 2.0.0 are running at the same time"],
       ["warning", "finish the upgrade: 1.9.0 and 2.0.0 are running at the same time"],
     ]);
-    expect(judgeReleases("2.0.0", [{ part: "a", version: "2.0.0" }])).toMatchObject([{ state: "ok" }]);
-    expect(judgeReleases("2.0.0", [{ part: "a", version: "3.0.0" }])).toMatchObject([{ state: "warning" }]);
+    expect(checkReleases("2.0.0", [{ part: "a", version: "2.0.0" }])).toMatchObject([{ state: "ok" }]);
+    expect(checkReleases("2.0.0", [{ part: "a", version: "3.0.0" }])).toMatchObject([{ state: "warning" }]);
   });
 });
 
@@ -219,7 +219,7 @@ describe("rights", () => {
   });
 });
 
-it("disks are judged by what is free, and those without a size are left out", () => {
+it("disks are checked for free space, and those without a size are left out", () => {
   const disk = (free: number, total: number) => ({ name: "d", free, total });
   expect(diskFindings([disk(50, 100), disk(10, 100), disk(1, 100), disk(0, 0), disk(2, 1)])).toMatchObject([
     { state: "ok" },
@@ -236,7 +236,7 @@ describe("backups", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("are judged by the time in the newest name", () => {
+  it("are checked by the time in the newest name", () => {
     const examined = (at = folder) => examineBackups({ folder: at, maxAgeHours: 26 }, NOW_MS);
     const named = expect.stringMatching(/^set GATEWAY_BACKUP_TO, .* gateway-backup-20260103T000000Z\.json,/);
     expect(examined()).toMatchObject([

@@ -1,5 +1,5 @@
 /**
- * One random world, judged (docs/rules/adaptive-capacity.md#figures): the adaptive capacity against the knee of the server, alone,
+ * One random world, measured (docs/rules/adaptive-capacity.md#figures): the adaptive capacity against the knee of the server, alone,
  * while another load is there, and after it has gone; each from 60 s after the change.
  */
 import { AdaptiveLimit } from "../../../edge/domain/adaptive/adaptive-limit.ts";
@@ -12,7 +12,7 @@ const SETTLE_MS = 60_000;
 const PHASES = ["alone", "with others", "alone again"] as const;
 export const BOUNDS = { min: 1, max: 256 };
 
-interface Judged {
+interface MeasuredPhase {
   readonly phase: (typeof PHASES)[number];
   /** Throughput by that at the knee. */
   readonly throughput: number;
@@ -22,14 +22,14 @@ interface Judged {
   readonly shareError: number;
 }
 
-export interface JudgedWorld {
-  readonly phases: readonly Judged[];
+export interface MeasuredWorld {
+  readonly phases: readonly MeasuredPhase[];
   readonly overCap: number;
   readonly inOrder: boolean;
   readonly limits: readonly number[];
 }
 
-export function judgedWorld(seed: number): JudgedWorld {
+export function measuredWorld(seed: number): MeasuredWorld {
   const world = drawnWorld(seededRandom(seed));
   const alone = kneeOf(world, 0, seededRandom(seed + 1));
   const others = Math.round(alone.limit * (0.3 + 0.4 * seededRandom(seed + 2).next()));
@@ -43,7 +43,7 @@ export function judgedWorld(seed: number): JudgedWorld {
     },
     seededRandom(seed + 4),
   );
-  const phases = PHASES.map((phase, at): Judged => {
+  const phases = PHASES.map((phase, at): MeasuredPhase => {
     const span = { fromMs: at * PHASE_MS + SETTLE_MS, toMs: (at + 1) * PHASE_MS };
     const knee = phase === "with others" ? crowded : alone;
     const { tokensPerSec, ttftP95Ms } = loadFiguresOf(run, span);

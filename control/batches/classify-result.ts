@@ -29,7 +29,7 @@ const ownError = (status: number, code: string, message: string) => ({
 const TOO_LARGE = ownError(502, "answer_too_large", `the answer has more than ${LIMITS.batchAnswerBytes} bytes`);
 
 /** `result` null: the line is over without an answer. */
-export function judged({ batchId, n, tries, requestId, cell }: SentLine, result: LineResult | null): LineEnd {
+export function classifyResult({ batchId, n, tries, requestId, cell }: SentLine, result: LineResult | null): LineEnd {
   const line = { batchId, n, tries, requestId, cell };
   if (result === null)
     return tries < TRIES_MAX

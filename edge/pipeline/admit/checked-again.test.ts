@@ -1,5 +1,5 @@
 /**
- * A request whose turn comes after its records changed (docs/rules/admission.md#judged-again): it reads them again, and
+ * A request whose turn comes after its records changed (docs/rules/admission.md#checked-again): it reads them again, and
  * is refused or asks for admission again from its place.
  */
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { run } from "../run.ts";
 
 const CHANGED: readonly RevItem[] = [{ kind: "tenant", id: tenantOf().id, rev: 2 }];
 
-/** A waiting request that must be judged again when the test decides so. */
+/** A waiting request that must be checked again when the test decides so. */
 class Waiting {
   readonly world = new TestPipeline();
   readonly place = new TestPermit();
@@ -53,7 +53,7 @@ async function asked({ world }: Waiting): Promise<void> {
   );
 }
 
-describe("a request that is judged again at its turn", () => {
+describe("a request that is checked again at its turn", () => {
   it("asks again with its new records and its wait, and keeps its place", async () => {
     const waiting = new Waiting();
     await asked(waiting);
@@ -200,7 +200,7 @@ describe("a request that is judged again at its turn", () => {
     }).toEqual({ upstreamCalls: [], recorded: [], orphans: [] });
   });
 
-  it("is judged as often as its records change", async () => {
+  it("is checked as often as its records change", async () => {
     const waiting = new Waiting();
     await asked(waiting);
     const next = new TestPermit();

@@ -1,5 +1,5 @@
 /**
- * A request that waited is judged again at its turn (docs/rules/admission.md#judged-again): by newer records, by the
+ * A request that waited is checked again at its turn (docs/rules/admission.md#checked-again): by newer records, by the
  * clock, and after its tokens came.
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -157,7 +157,7 @@ describe("a request whose tenant changed while its tokens were on their way", ()
   it.each([
     ["came", 100],
     ["were refused", 5],
-  ])("is judged again though they %s, keeps its place, and the slot goes to the next", async (_, tokensPerMinute) => {
+  ])("is checked again though they %s, keeps its place, and the slot goes to the next", async (_, tokensPerMinute) => {
     const world = new AdmissionHarness("weighted", 1);
     const { ask, end, scheduler } = world;
     const first = ask(requestOf("first", "a", 1, tokensPerMinute));
@@ -185,7 +185,7 @@ describe("a request whose tenant changed while its tokens were on their way", ()
 });
 
 describe("a waiting request whose access window ends", () => {
-  it("is judged again from that instant on, not before, and not in the turn of its arrival", async () => {
+  it("is checked again from that instant on, not before, and not in the turn of its arrival", async () => {
     const world = new AdmissionHarness("weighted", 2);
     const { ask, end } = world;
     const until = { openUntilMs: 100 };
@@ -205,7 +205,7 @@ describe("a waiting request whose access window ends", () => {
   });
 });
 
-describe("judging again", () => {
+describe("checking again", () => {
   it("compares nothing before a record changes, and each waiting request once after that", async () => {
     const world = new AdmissionHarness("weighted", 1);
     const { ask, end, revisions } = world;

@@ -1,5 +1,5 @@
 /**
- * A waiting request is judged again at its turn (docs/rules/admission.md#judged-again): what admitted it at its arrival
+ * A waiting request is checked again at its turn (docs/rules/admission.md#checked-again): what admitted it at its arrival
  * must still hold. Eight requests wait for a model with one slot; one of their records changes; the slot becomes free.
  */
 import { describe, expect, it } from "vitest";
