@@ -161,7 +161,7 @@ describe("the body that makes a batch", () => {
     expect(await sent("[".repeat(5000) + "]".repeat(5000))).toMatchObject(refused);
   });
 
-  it("has at most 16 names of metadata, which are counted before each is judged", async () => {
+  it("has at most 16 names of metadata, which are counted before each is checked", async () => {
     expect(await sent({ metadata: metadataOf(17, "") })).toMatchObject({ status: 400, param: "metadata" });
     expect(await sent({ metadata: metadataOf(17, 0) })).toMatchObject({ status: 400, param: "metadata" });
     for (const metadata of [["a"], "a", 1, { a: 1 }])

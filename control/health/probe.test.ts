@@ -95,7 +95,7 @@ describe("a model", () => {
     ]);
   });
 
-  it("whose upstream answers with very many parts is judged, and they are not parsed", async () => {
+  it("whose upstream answers with very many parts is made, and they are not parsed", async () => {
     const model = await scene.model();
     scene.answers = { completions: { body: `{"usage":{},"x":${"[".repeat(400_000)}${"]".repeat(400_000)}}` } };
     const parsing = vi.spyOn(JSON, "parse");

@@ -47,7 +47,7 @@ export const createBatchSchema = z.object({
   completion_window: z.literal("24h", { error: "must be 24h" }),
   metadata: z
     .unknown()
-    // counted before each of them is judged
+    // counted before each of them is checked
     .refine((metadata) => !hasNames(metadata) || Object.keys(metadata).length <= 16, "must have at most 16 names")
     .pipe(
       z
