@@ -4,7 +4,7 @@
  * texts that continue one another.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { objectOf } from "../dialect/values.ts";
+import { elementsOf, objectOf, textOf } from "../dialect/values.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { pathUnitsOf } from "../wire/json/string-places.ts";
@@ -125,8 +125,9 @@ export class CollectedTexts implements ResponseTransform {
     this.#lines ||= text.includes("\n");
     yield* this.#checkNames(text, value);
     if (typeof value === "string") this.#addAlone(value);
-    const { texts, isWhole } = yield* answerParts(value);
+    const { texts, withLogprobs, isWhole } = yield* answerParts(value);
     this.#plain &&= isWhole;
+    yield* this.#addWords(withLogprobs);
     for (const found of texts) {
       yield TEXT_UNITS + pathUnitsOf(found.place);
       this.#addAlone(found.text, found, found.alone ? null : wholeOf(found.place));
@@ -207,7 +208,9 @@ export class CollectedTexts implements ResponseTransform {
 
   *#addParts(event: unknown, startsText: boolean): Steps<void> {
     this.#orders[this.#reader] ??= new TextOrder(this.#answers);
-    const { fragments, wholes, ids, type, isWhole } = yield* eventParts(event, this.#orders[this.#reader], startsText);
+    const parts = yield* eventParts(event, this.#orders[this.#reader], startsText);
+    const { fragments, wholes, ids, type, isWhole } = parts;
+    yield* this.#addWords(parts.withLogprobs);
     const hasText = fragments.length > 0 || wholes.some(({ alone }) => alone !== true);
     // text behind the end is not what clients read as the same text
     const isOutside = hasText && this.#ended.has(this.#reader);
@@ -238,6 +241,18 @@ export class CollectedTexts implements ResponseTransform {
         if (!json) this.#follows(`${from} ${whole}`, ids);
         this.#addAlone(found.text, found, `${from} ${whole}`);
       }
+    }
+  }
+
+  /** Adds the words of transcriptions, which clients show beside the text that they should repeat. */
+  *#addWords(holders: readonly Record<string, unknown>[]): Steps<void> {
+    for (const { words } of holders) {
+      const spoken: string[] = [];
+      for (const word of elementsOf(words)) {
+        yield TEXT_UNITS;
+        spoken.push(textOf(objectOf(word)["word"]).trim());
+      }
+      if (spoken.length > 0) this.#addAlone(spoken.join(" "));
     }
   }
 

@@ -138,6 +138,12 @@ describe("an answer that calls itself a response", () => {
     });
   });
 
+  it("hides no word of a transcription", () => {
+    const texts = new CollectedTexts();
+    atOnce(texts.document(JSON.stringify({ text: "ok", words: [{ word: " zanzibarx", start: 0 }] })));
+    expect(verdict(texts)).toBe("refused");
+  });
+
   it.each<readonly [string, object]>([
     ["its own", { object, text: { format: { name: WORD } }, reasoning: { effort: WORD }, instructions: WORD }],
     ["an answer in a list", { object: "list", data: [{ object: "chat.completion", metadata: { note: WORD } }] }],

@@ -22,7 +22,7 @@ const PART = 256;
 /** Work for a character, in units: the most is that of many short strings. */
 const CHARACTER_UNITS = 24;
 /** Work for a text beside that, in units. */
-const TEXT_UNITS = 16;
+const TEXT_UNITS = 8;
 
 /** A complete text without what matches. */
 export function* redactText(
