@@ -94,18 +94,11 @@ const RELEASE: readonly Phase[] = [
     ],
     [tagged("release", "long: specification, faults", ["spec", "faults"], ["prometheus"])],
   ],
-  // The console's tests leave a part of the processor, and what starts and stops whole gateways waits for most of its time.
+  // The console's tests leave a part of the processor; what starts whole gateways, or installs what it needs, waits most of its time.
   [
     [browser],
-    [
-      cluster,
-      upgrades,
-      fronts,
-      wherePossible(slurm),
-      wherePossible(containers),
-      wherePossible(compose),
-      wherePossible(servers),
-    ],
+    [cluster, upgrades, fronts],
+    [wherePossible(slurm), wherePossible(containers), wherePossible(compose), wherePossible(servers)],
   ],
   only(saturation),
   // The first counts memory per call, the second differences; both leave most of the processor.
