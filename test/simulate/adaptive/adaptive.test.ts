@@ -14,8 +14,8 @@ import { runStalling } from "./stalling-machine.ts";
 
 const SEED = printedSeed("adaptive.test.ts");
 
-function measuredWorlds(count: number): readonly MeasuredWorld[] {
-  return Array.from({ length: count }, (_, at) => measuredWorld(SEED + 10 * at));
+function measuredWorlds(count: number, seed: number): readonly MeasuredWorld[] {
+  return Array.from({ length: count }, (_, at) => measuredWorld(seed + 10 * at));
 }
 
 /** Prints the spread of each figure, so that a run says what was reached. */
@@ -51,8 +51,9 @@ function expectLaws(worlds: readonly MeasuredWorld[]): void {
 }
 
 describe("an adaptive capacity before a server that batches", () => {
-  it("comes near the knee in most of 4 random worlds, and keeps shares, caps and order", () => {
-    const worlds = measuredWorlds(4);
+  // Always the same ones: how near it comes is a matter of many worlds, which are drawn at length.
+  it("comes near the knee in 4 worlds, and keeps shares, caps and order", () => {
+    const worlds = measuredWorlds(4, 1);
     expectLaws(worlds);
     const { throughput, shareError } = spreadsOf(worlds);
     expect(throughput.median).toBeGreaterThanOrEqual(0.9);
@@ -61,7 +62,7 @@ describe("an adaptive capacity before a server that batches", () => {
   });
 
   it("comes near the knee in most of 250 random worlds", { tags: ["long"], timeout: 3_600_000 }, () => {
-    const worlds = measuredWorlds(250);
+    const worlds = measuredWorlds(250, SEED);
     expectLaws(worlds);
     const { throughput, firstToken, shareError } = spreadsOf(worlds);
     expect(throughput.median).toBeGreaterThanOrEqual(0.95);
