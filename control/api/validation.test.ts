@@ -162,14 +162,17 @@ it("the refusal of a backup names every row that is wrong", async () => {
 });
 
 it.each([
-  ["a body", "/tenants", (zeros: string) => `{"name":"a","allowed_models":${zeros}}`],
-  ["a backup of rows", "/backup/restore", (zeros: string) => backupOf(`"api_keys":${zeros}`)],
-  ["a backup of macs", "/backup/restore", (zeros: string) => backupOf(`"macs":${zeros}`)],
-])("the refusal of %s that is wrong at every byte lists no more than a thousand errors", async (_, path, bodyOf) => {
-  const response = await control.request("POST", `/api/v1${path}`, bodyOf(`[${"0,".repeat(500_000)}0]`));
-  const { error } = (await response.json()) as { error: { details: unknown[] } };
-  expect({ status: response.status, errors: error.details.length }).toEqual({ status: 400, errors: 1000 });
-});
+  ["a body", "/tenants", 60_000, (zeros: string) => `{"name":"a","allowed_models":${zeros}}`],
+  ["a backup of rows", "/backup/restore", 500_000, (zeros: string) => backupOf(`"api_keys":${zeros}`)],
+  ["a backup of macs", "/backup/restore", 500_000, (zeros: string) => backupOf(`"macs":${zeros}`)],
+] as const)(
+  "the refusal of %s with only wrong values lists at most a thousand errors",
+  async (_, path, count, bodyOf) => {
+    const response = await control.request("POST", `/api/v1${path}`, bodyOf(`[${"0,".repeat(count)}0]`));
+    const { error } = (await response.json()) as { error: { details: unknown[] } };
+    expect({ status: response.status, errors: error.details.length }).toEqual({ status: 400, errors: 1000 });
+  },
+);
 
 it("a row of a backup with more values than a body can have is refused before it is read", async () => {
   const body = backupOf(`"tenants":[{"name":"a","allowed_models":[${"0,".repeat(1_100_000)}0]}]`);
