@@ -277,7 +277,8 @@ describe("a request of the Responses API for a model of Anthropic", () => {
 });
 
 describe("any input", () => {
-  const words = fc.string({ minLength: 1, maxLength: 8 });
+  // without the sign of the numbers below
+  const words = fc.string({ minLength: 1, maxLength: 8 }).map((text) => text.replaceAll("<", "("));
   const item = fc.oneof(
     fc.record({ role: fc.constantFrom("user", "system", "developer", "assistant"), content: words }),
     fc.record({
