@@ -149,7 +149,7 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     expect(world.deferred).toEqual(["c1"]);
   });
 
-  it("that leaves, or is refused, while it is deferred frees its place for the next to be checked", () => {
+  it("that leaves or is refused while it is deferred makes room for the next one", () => {
     const world = new DeferringWorld(algorithm, 1);
     for (const id of ["a1", "a2", "a3"]) world.arrive(id, "a");
     world.stale.add("a2").add("a3");

@@ -16,7 +16,7 @@ export type BilledBy = "tokens" | "input-tokens" | "images" | "characters" | "se
 interface OwnLimit {
   /** Paths of the limit, separated by blanks: its API reads one of them. */
   readonly names: string;
-  /** Members of which every request of the API has one; without them every request of the route is one of the API. */
+  /** Every request of the API has one of these members. Without them, every request of the route is one of the API. */
   readonly of?: readonly string[];
 }
 

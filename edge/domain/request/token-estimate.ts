@@ -202,7 +202,7 @@ function inputOnly(inputTokens: number): TokenEstimate {
 export function withOutput(inputTokens: number, stated: StatedOutput): TokenEstimate {
   const expected = Math.max(inputTokens, OUTPUT_MIN);
   const { limitTokens, isOpen = false } = stated;
-  // an upstream may ignore it, or go by the limit that is none
+  // an upstream may ignore it, or take it for no limit
   const limit = isOpen && limitTokens !== null && limitTokens < expected ? null : limitTokens;
   return estimateOf(inputTokens, Math.min(limit ?? expected, OUTPUT_MAX), { ...stated, limitTokens: limit });
 }
