@@ -1,7 +1,7 @@
 /**
  * Deletes a key. The next request with any of its secrets is refused with 401; the audit log keeps the deletion. The key of
- * an identity comes back with the identity's next request, with none of what was set of it: so a `user` does not delete one of
- * which an admin has set anything (docs/rules/keys.md#admins-and-users).
+ * an identity comes back with the identity's next request, without its settings: so a `user` cannot delete one that an admin has
+ * limited (docs/rules/keys.md#admins-and-users).
  */
 import { eq } from "drizzle-orm";
 import { isIdentityKeyHash } from "../../shared/schema/identity.ts";

@@ -10,8 +10,8 @@ const text = texts("deployments", deploymentTexts);
 type Resources = Records["SchedulerResources"];
 
 /**
- * One sentence for each field of a form that asks for too much or for a name that does not exist. A list that the scheduler did
- * not give causes no warning, and what is not typed yet is left to the schema.
+ * One sentence for each field of a form that asks for too much or for a name that does not exist. Without a list from the
+ * scheduler there is no warning, and the schema checks empty fields.
  */
 export function resourceWarnings(
   asked: FieldValues,
