@@ -97,12 +97,13 @@ export class AccountedCalls {
       const [daily] = await gateway.must<DailyUsage[]>("GET", `/usage/daily?tenant_id=${tenant.id}&group_by=tenant`);
       const usage = await gateway.must<Readonly<Record<string, number>>>("GET", `/tenants/${tenant.id}/budget/usage`);
       const ofRows = (part: (row: UsageLog) => number): number => rows.reduce((sum, row) => sum + part(row), 0);
+      const missing = owed.filter(({ session }) => bySession.get(session)?.length === 0);
       const line = {
         fault,
         clients,
         requests: this.ended.length,
         rowsExpected: owed.length,
-        rowsFound: owed.filter(({ session }) => bySession.get(session)?.length !== 0).length,
+        rowsFound: owed.length - missing.length,
         doubled: rows.length - [...bySession.values()].filter(({ length }) => length > 0).length,
         wrong: wrong.length,
         rollupOff: (daily?.requests ?? 0) - new Set(rows.map(({ request_id }) => request_id)).size,
@@ -112,7 +113,13 @@ export class AccountedCalls {
         servedAfterMs,
       };
       const costOff = Math.abs((usage["used_cost_usd"] ?? 0) - ofRows(({ cost_usd }) => cost_usd)) > 1e-6;
-      return { line, costOff, wrong: wrong.slice(0, 3).map(({ call, row }) => ({ ...call, gateway: undefined, row })) };
+      const shown = ({ gateway: { proxyUrl }, ...call }: AccountedCall) => ({ ...call, proxyUrl });
+      return {
+        line,
+        costOff,
+        wrong: wrong.slice(0, 3).map(({ call, row }) => ({ ...shown(call), row })),
+        missing: missing.slice(0, 3).map(shown),
+      };
     };
     const right = { rowsFound: owed.length, doubled: 0, wrong: 0, rollupOff: 0, budgetOff: 0 };
     const isRight = ({ line, costOff }: Awaited<ReturnType<typeof read>>): boolean =>
@@ -122,7 +129,7 @@ export class AccountedCalls {
     const found =
       (await waitFor(readable, (seen) => seen !== null && isRight(seen)).catch(() => null)) ?? (await read());
     reportFault(found.line);
-    expect(found).toMatchObject({ line: right, costOff: false, wrong: [] });
+    expect(found).toMatchObject({ line: right, costOff: false, wrong: [], missing: [] });
   }
 }
 

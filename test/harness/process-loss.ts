@@ -78,8 +78,12 @@ export async function loseProcess(loss: ProcessLoss) {
   );
   const waiters = each(async (gateway) => await calls.send(gateway, few));
   await waitFor(
-    async () => await reader().loadOf(few.model.model_name),
-    ({ inFlight, queued }) => inFlight === SLOTS && queued === SLOTS,
+    // the Cell may be moving to another owner
+    async () =>
+      await reader()
+        .loadOf(few.model.model_name)
+        .catch(() => null),
+    (load) => load?.inFlight === SLOTS && load.queued === SLOTS,
   );
   const lostAtMs = Date.now();
   await how();
