@@ -34,7 +34,8 @@ describe.each(["another", "owner"] as const)("%s", (who) => {
     // It may when a connection to an instance that ended breaks (docs/cluster.md#limits).
     const endsOthers = (): boolean => runtimeEnds(others) > endsBefore;
     // A longer pause than the lease: it leaves the cluster when it wakes. On a busy machine the shortest one can be, too.
-    const endsItself = (): boolean => pauseMs !== 1_000 || runtimeEnds([lost]) > ownEndsBefore;
+    const hasEnded = (): boolean => runtimeEnds([lost]) > ownEndsBefore;
+    const endsItself = (): boolean => pauseMs !== 1_000 || hasEnded();
     let serving = [lost, ...others];
     const seen = await loseProcess({
       fault: `cluster, ${who} ${what}`,
@@ -43,6 +44,7 @@ describe.each(["another", "owner"] as const)("%s", (who) => {
       gateways: () => serving.map(({ gateway }) => gateway),
       lost: [lost.gateway],
       ends: endsItself,
+      hasEnded,
       losesCell: who === "owner",
       endsOthers,
       reader: () => (others[0] as Instance).gateway,

@@ -39,6 +39,8 @@ interface ProcessLoss {
   readonly lost: readonly Gateway[];
   /** Whether that process has ended: what it was answering is cut off then. */
   readonly ends: () => boolean;
+  /** Whether it has ended before, on a machine too busy for its lease: then any of its rows may be lost. */
+  readonly hasEnded?: () => boolean;
   /** Whether the Cell ends with it. */
   readonly losesCell: boolean;
   /** Whether another process has ended too. */
@@ -51,7 +53,7 @@ interface ProcessLoss {
 
 /** Does it, and checks every row, the budget and the slots. What the clients noticed. */
 export async function loseProcess(loss: ProcessLoss) {
-  const { fault, upstream, pausedMs, gateways, lost, ends, losesCell, endsOthers, reader, how } = loss;
+  const { fault, upstream, pausedMs, gateways, lost, ends, hasEnded, losesCell, endsOthers, reader, how } = loss;
   const before = gateways();
   const chunks = ((pausedMs ?? LONGER_MS) + LONGER_MS) / PACE_MS;
   const few = await reader().mint(upstream.url, `chunks=${chunks},pace=${PACE_MS}`, { max_in_flight: SLOTS });
@@ -85,7 +87,7 @@ export async function loseProcess(loss: ProcessLoss) {
         .catch(() => null),
     (load) => load?.inFlight === SLOTS && load.queued === SLOTS,
   );
-  const lostAtMs = Date.now();
+  const [lostAtMs, hadEnded] = [Date.now(), hasEnded?.() === true];
   await how();
   const late = startClients(calls, gateways(), many);
   await late.enough();
@@ -107,7 +109,7 @@ export async function loseProcess(loss: ProcessLoss) {
   const known = new Set([...streamed, ...waited]);
   const mayBeLost = (call: AccountedCall): boolean => {
     if (endsOthers?.() !== true && (!ends() || !isOwn(call))) return false;
-    if (call.isWhole) return call.untilMs > lostAtMs - PROMISED_AFTER_MS;
+    if (call.isWhole) return hadEnded || call.untilMs > lostAtMs - PROMISED_AFTER_MS;
     return losesCell || !isOwn(call) || !known.has(call);
   };
   const clients = early.count + 2 * SLOTS;
