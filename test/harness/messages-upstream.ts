@@ -5,9 +5,9 @@
  * `id=<n>` (an id of so many characters).
  */
 
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { listen } from "../../infra/local/http/listen.ts";
+import { EVENT_STREAM, namedEvents, startHttpSink } from "./http-sink.ts";
 import { type Behaviour, behaviourOf } from "./upstream-behaviour.ts";
 
 interface Block {
@@ -42,30 +42,20 @@ export const MESSAGES_USAGE = {
 
 export async function startMessagesUpstream() {
   const seen: SeenMessage[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const text = Buffer.concat(chunks).toString();
-      const call: SeenMessage = {
-        path: request.url ?? "",
-        headers: request.headers,
-        body: (text === "" ? {} : JSON.parse(text)) as MessagesBody,
-        cutOff: false,
-      };
-      seen.push(call);
-      response.on("close", () => {
-        call.cutOff = !response.writableFinished;
-      });
-      void answer(call, response);
+  const sink = await startHttpSink(({ url: path, headers, body: text }) => async (response) => {
+    const body = (text === "" ? {} : JSON.parse(text)) as MessagesBody;
+    const call: SeenMessage = { path, headers, body, cutOff: false };
+    seen.push(call);
+    response.on("close", () => {
+      call.cutOff = !response.writableFinished;
     });
+    await answer(call, response);
   });
-  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `${listening.url}/v1`,
+    url: `${sink.url}/v1`,
     /** The calls whose body has this text, in order. */
     seen: (text: string): readonly SeenMessage[] => seen.filter(({ body }) => JSON.stringify(body).includes(text)),
-    close: async (): Promise<void> => await listening.close(),
+    close: sink.close,
   };
 }
 
@@ -135,21 +125,19 @@ async function streamed(
   blocks: readonly Block[],
   response: ServerResponse,
 ): Promise<void> {
-  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.writeHead(200, EVENT_STREAM);
   for (const [at, event] of eventsOf(behaviour, message, blocks).entries()) {
     if (response.destroyed) return;
     if (at === 4 && behaviour.words.has("cut")) return void response.socket?.resetAndDestroy();
     if (at === 4 && behaviour.words.has("late-error"))
-      response.write(named({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }));
+      response.write(namedEvents({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }));
     if (event.type === "message_delta" && behaviour.words.has("early")) return void response.end();
-    response.write(named(event));
+    response.write(namedEvents(event));
     const paceMs = behaviour.number("pace", 0);
     if (paceMs > 0) await pause(paceMs);
   }
   response.end();
 }
-
-const named = (event: Block): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
 function eventsOf(behaviour: Behaviour, message: object, blocks: readonly Block[]): readonly Block[] {
   const { output_tokens, ...input } = MESSAGES_USAGE;

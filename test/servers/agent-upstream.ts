@@ -5,7 +5,15 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { type HttpSink, jsonAnswer, type SinkAnswer, startHttpSink } from "../harness/http-sink.ts";
+import {
+  EVENT_STREAM,
+  eventStream,
+  type HttpSink,
+  jsonAnswer,
+  namedEvents,
+  type SinkAnswer,
+  startHttpSink,
+} from "../harness/http-sink.ts";
 
 /** `error-first` and `error-late` are an error event in a 200, `overloaded` is 529, `rate-limited` 429 with `retry-after`. */
 export type Fault =
@@ -28,12 +36,10 @@ interface AgentRequest {
 
 interface AgentUpstream {
   readonly url: string;
-  /** How many calls a model has had. */
   readonly calls: (model: string) => number;
   readonly close: () => Promise<void>;
 }
 
-/** What a turn reports. */
 export const TURN_TOKENS = { input: 100, output: 10 } as const;
 
 export async function startAgentUpstream(): Promise<AgentUpstream> {
@@ -178,13 +184,8 @@ interface Delta {
 }
 
 const written = (list: readonly Event[]): string =>
-  list
-    .map((event, at) => `event: ${event.type}\ndata: ${JSON.stringify({ sequence_number: at, ...event })}\n\n`)
-    .join("");
-
-function events(list: readonly Event[]): SinkAnswer {
-  return { headers: { "content-type": "text/event-stream" }, body: written(list) };
-}
+  namedEvents(...list.map((event, at) => ({ sequence_number: at, ...event })));
+const events = (list: readonly Event[]): SinkAnswer => eventStream(written(list));
 
 function errorEvents(dialect: Dialect): readonly Event[] {
   const error = { type: "overloaded_error", code: "server_is_overloaded", message: "Overloaded" };
@@ -213,7 +214,7 @@ function faultAnswer(fault: Fault, dialect: Dialect): Answer {
 }
 
 function reset(response: ServerResponse, sent: string): void {
-  response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+  response.writeHead(200, EVENT_STREAM).flushHeaders();
   if (sent === "") setImmediate(() => response.socket?.resetAndDestroy());
   else response.write(sent, () => setImmediate(() => response.socket?.resetAndDestroy()));
 }

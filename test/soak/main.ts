@@ -20,7 +20,6 @@ import { type SoakUpstream, startSoakUpstream } from "./upstream.ts";
 /** How a request ended. A client sends its next one then, and leaves at a random moment: before the answer, in the stream, or never. */
 type Fate = "finished" | "left in the stream" | "left before the answer" | "cut off";
 
-/** One request, from the side of its client. */
 interface Asked {
   readonly tenantId: string;
   readonly kind: string;
@@ -87,7 +86,6 @@ async function sendRequest(gateway: Gateway, { minted, dialect }: Caller, mark: 
   }
 }
 
-/** A tenant with a model of this dialect. */
 interface Caller {
   readonly minted: Minted;
   readonly dialect: Dialect;
@@ -117,7 +115,6 @@ const EVERY_MS = 1000;
 
 const run = promisify(execFile);
 
-/** The memory of a process, in megabytes. */
 async function residentMb(pid: number): Promise<number> {
   const { stdout } = await run("ps", ["-o", "rss=", "-p", String(pid)]);
   return Number(stdout) / 1024;
@@ -172,7 +169,6 @@ interface Kept {
   readonly marks: ReadonlySet<string>;
 }
 
-/** Every row of these tenants. */
 async function rowsOf(gateway: Gateway, callers: readonly Caller[]): Promise<Kept> {
   const requestIds: string[] = [];
   const marks = new Set<string>();
@@ -184,7 +180,6 @@ async function rowsOf(gateway: Gateway, callers: readonly Caller[]): Promise<Kep
   return { requestIds, marks };
 }
 
-/** The number of requests that the Cell has counted. */
 async function counted(stack: Stack): Promise<number> {
   const text = await (await fetch(`${stack.metricsUrl}/metrics`)).text();
   const samples = [...text.matchAll(/^gateway_requests_total\{[^}]*\} (\d+)/gm)];

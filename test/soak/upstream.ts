@@ -2,9 +2,9 @@
  * The soak's upstream: chat completions and Anthropic's messages of random length and pace, streamed and in one piece, with calls
  * of tools. Some are refused, and some streams break off. It records only that a request came, by its mark.
  */
-import { createServer, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { listen } from "../../infra/local/http/listen.ts";
+import { EVENT_STREAM, namedEvents, plainEvents, startHttpSink } from "../harness/http-sink.ts";
 import { MESSAGES_PATH } from "./calls.ts";
 
 export type SoakUpstream = Awaited<ReturnType<typeof startSoakUpstream>>;
@@ -21,16 +21,13 @@ interface Form {
 const INPUT_TOKENS = 20;
 const ARGUMENTS = '{"city":"Oslo"}';
 const TEXT = "word ";
-const named = (event: { readonly type: string; readonly [name: string]: unknown }): string =>
-  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-const unnamed = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
 
 function chatForm(words: number, calls: boolean): Form {
   const called = { index: 0, id: "call_1", type: "function", function: { name: "weather", arguments: "" } };
   const usage = { prompt_tokens: INPUT_TOKENS, completion_tokens: words, total_tokens: INPUT_TOKENS + words };
   const finish_reason = calls ? "tool_calls" : "stop";
   const choice = (delta: object, finished: string | null = null): string =>
-    unnamed({ id: "chatcmpl-1", choices: [{ index: 0, delta, finish_reason: finished }] });
+    plainEvents({ id: "chatcmpl-1", choices: [{ index: 0, delta, finish_reason: finished }] });
   const message = { role: "assistant", content: TEXT.repeat(words) };
   const tool_calls = [{ ...called, function: { name: "weather", arguments: ARGUMENTS } }];
   return {
@@ -51,7 +48,7 @@ function chatForm(words: number, calls: boolean): Form {
           ]
         : []),
       choice({}, finish_reason),
-      unnamed({ choices: [], usage }),
+      plainEvents({ choices: [], usage }),
       "data: [DONE]\n\n",
     ],
   };
@@ -63,9 +60,9 @@ function messagesForm(words: number, calls: boolean): Form {
   const message = { id: "msg_1", type: "message", role: "assistant", model: "m", stop_sequence: null };
   const tool = { type: "tool_use", id: "toolu_1", name: "weather" };
   const start = (index: number, content_block: object): string =>
-    named({ type: "content_block_start", index, content_block });
-  const delta = (index: number, of: object): string => named({ type: "content_block_delta", index, delta: of });
-  const stop = (index: number): string => named({ type: "content_block_stop", index });
+    namedEvents({ type: "content_block_start", index, content_block });
+  const delta = (index: number, of: object): string => namedEvents({ type: "content_block_delta", index, delta: of });
+  const stop = (index: number): string => namedEvents({ type: "content_block_stop", index });
   const text = { type: "text", text: TEXT.repeat(words) };
   const begun = { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
   return {
@@ -76,7 +73,7 @@ function messagesForm(words: number, calls: boolean): Form {
       stop_reason,
       usage,
     },
-    head: [named({ type: "message_start", message: begun }), start(0, { type: "text", text: "" })],
+    head: [namedEvents({ type: "message_start", message: begun }), start(0, { type: "text", text: "" })],
     word: (at) => delta(0, { type: "text_delta", text: TEXT.repeat(1 + (at % 5)) }),
     end: [
       stop(0),
@@ -88,8 +85,8 @@ function messagesForm(words: number, calls: boolean): Form {
             stop(1),
           ]
         : []),
-      named({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage }),
-      named({ type: "message_stop" }),
+      namedEvents({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage }),
+      namedEvents({ type: "message_stop" }),
     ],
   };
 }
@@ -110,7 +107,7 @@ async function answer(path: string, body: string, response: ServerResponse): Pro
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(form.document));
     return;
   }
-  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.writeHead(200, EVENT_STREAM);
   for (const event of form.head) response.write(event);
   const breaksAt = fate < 0.02 ? Math.floor(words / 2) : Number.POSITIVE_INFINITY;
   for (let at = 0; at < words && !response.destroyed; at += 1) {
@@ -128,25 +125,21 @@ async function answer(path: string, body: string, response: ServerResponse): Pro
 export async function startSoakUpstream() {
   const seen = new Set<string>();
   let underWay = 0;
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
+  const sink = await startHttpSink(({ url, body }) => async (response) => {
+    // nobody reads the list, which would grow with the time
+    sink.asked.length = 0;
     underWay += 1;
     response.on("close", () => {
       underWay -= 1;
     });
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const body = Buffer.concat(chunks).toString("utf8");
-      const mark = /soak-[0-9a-f-]{36}/.exec(body)?.[0];
-      if (mark !== undefined) seen.add(mark);
-      void answer(request.url ?? "", body, response);
-    });
+    const mark = /soak-[0-9a-f-]{36}/.exec(body)?.[0];
+    if (mark !== undefined) seen.add(mark);
+    await answer(url, body, response);
   });
-  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `${listening.url}/v1`,
+    url: `${sink.url}/v1`,
     seen: seen as ReadonlySet<string>,
     underWay: (): number => underWay,
-    close: async (): Promise<void> => await listening.close(),
+    close: sink.close,
   };
 }
