@@ -10,10 +10,8 @@ import { passOn } from "./held-bytes.ts";
 /** What a way does with what an instance sends: pass it on, hold it until another state is set, or reset the connection. */
 type WayState = "open" | "silent" | "refuses";
 
-/** A way to a bucket server. */
 export type BucketWay = Awaited<ReturnType<typeof openBucketWay>>;
 
-/** Opens a way to the server at `bucketUrl`. */
 export async function openBucketWay(bucketUrl: string) {
   const { hostname, port } = new URL(bucketUrl);
   const sockets = new Set<Socket>();

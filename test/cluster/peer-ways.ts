@@ -8,7 +8,6 @@ import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import { passOn } from "./held-bytes.ts";
 import { launcherOf } from "./process-family.ts";
 
-/** The ways of one cluster. */
 export class PeerWays {
   /** The launchers of instances that are cut off, and what waits for the end of that. */
   readonly #cut = new Map<number, PromiseWithResolvers<void>>();

@@ -57,7 +57,6 @@ export const anyJsonText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom("1e3", "NaN", "2026-02-31T00:00:00Z", "2026-02-28T00:00:00Z", "http://127.0.0.1:9/v1", "default"),
 );
 
-/** Every value, nested a few levels deep. */
 export const anyJsonValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, depthIdentifier: "json" },

@@ -51,7 +51,6 @@ export class SecretBackup {
   readonly from: TestControl;
   readonly to: TestControl;
   readonly encryptionKey: string;
-  /** The file of the running test. */
   file = {} as Backup;
 
   private constructor(from: TestControl, to: TestControl, encryptionKey: string) {
@@ -122,7 +121,6 @@ export class SecretBackup {
     return this.file.data.api_keys[0] as Data["api_keys"][0];
   }
 
-  /** Every secret of the target in clear. */
   async held(): Promise<AllHeld> {
     const { data } = await this.to.must<Backup>("GET", "/backup/export");
     const open = async (value: unknown): Promise<string | null> =>

@@ -69,7 +69,6 @@ export class BoonWorld extends TestPipeline {
     return this.#sent.get(name) ?? [];
   }
 
-  /** The rows of sub-calls. */
   get subRows(): readonly UsageRow[] {
     return this.permits.flatMap(({ settlement }) => (settlement === null ? [] : [settlement.row]));
   }

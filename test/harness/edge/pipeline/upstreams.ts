@@ -7,7 +7,6 @@ import type { ResolvedEndpoint } from "../../../../shared/records.ts";
 import { modelOf } from "./records.ts";
 import { TestPipeline } from "./world.ts";
 
-/** A healthy endpoint at a host of its name. */
 export function endpoint(name: string, changes: Partial<ResolvedEndpoint> = {}): ResolvedEndpoint {
   return {
     id: `id-${name}`,
