@@ -11,23 +11,17 @@ import { startProcess } from "./program-process.ts";
 
 const OURS = join(import.meta.dirname, "../../infra/grafana");
 
-const sampleSchema = z.object({
-  metric: z.record(z.string(), z.string()),
-  value: z.tuple([z.number(), z.string()]),
+const texts = z.record(z.string(), z.string());
+const queryAnswer = z.object({
+  data: z.object({ result: z.array(z.object({ metric: texts, value: z.tuple([z.number(), z.string()]) })) }),
 });
-type PromSample = z.infer<typeof sampleSchema>;
-const queryAnswer = z.object({ data: z.object({ result: z.array(sampleSchema) }) });
-
 const ruleSchema = z.object({
   name: z.string(),
   health: z.string(),
   lastError: z.string().optional(),
   state: z.string(),
-  alerts: z.array(
-    z.object({ annotations: z.record(z.string(), z.string()), labels: z.record(z.string(), z.string()) }),
-  ),
+  alerts: z.array(z.object({ annotations: texts, labels: texts })),
 });
-type Rule = z.infer<typeof ruleSchema>;
 const rulesAnswer = z.object({ data: z.object({ groups: z.array(z.object({ rules: z.array(ruleSchema) })) }) });
 
 export type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
@@ -61,15 +55,13 @@ export async function startPrometheus(folder: string, target: string, docs: stri
   await server.ready;
   return {
     /** The result of an instant query. Throws what Prometheus says of a query that it cannot read. */
-    query: async (query: string): Promise<readonly PromSample[]> =>
-      queryAnswer.parse(await read("/api/v1/query", { query })).data.result,
+    query: async (query: string) => queryAnswer.parse(await read("/api/v1/query", { query })).data.result,
     labelValues: async (metric: string, label: string): Promise<readonly string[]> => {
       const answer = await read(`/api/v1/label/${label}/values`, { "match[]": metric });
       return z.object({ data: z.array(z.string()) }).parse(answer).data;
     },
     /** Every rule as it was evaluated last. */
-    rules: async (): Promise<readonly Rule[]> =>
-      rulesAnswer.parse(await read("/api/v1/rules")).data.groups.flatMap(({ rules }) => rules),
+    rules: async () => rulesAnswer.parse(await read("/api/v1/rules")).data.groups.flatMap(({ rules }) => rules),
     stop: async (): Promise<void> => {
       await server.end("SIGKILL");
       guard.forget(server.pid);

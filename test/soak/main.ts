@@ -111,43 +111,11 @@ async function load(
   return all;
 }
 
-const EVERY_MS = 1000;
-
 const run = promisify(execFile);
 
 async function residentMb(pid: number): Promise<number> {
   const { stdout } = await run("ps", ["-o", "rss=", "-p", String(pid)]);
   return Number(stdout) / 1024;
-}
-
-/** Reads the memory of `pid` in megabytes, once per second until it is stopped. */
-function watchMemory(pid: number) {
-  const readings: number[] = [];
-  const stopping = new AbortController();
-  const reading = (async () => {
-    while (!stopping.signal.aborted) {
-      readings.push(await residentMb(pid));
-      await pause(EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  })();
-  return {
-    readings,
-    stop: async (): Promise<void> => {
-      stopping.abort();
-      await reading;
-    },
-  };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
-/** The median of each tenth. */
-function tenths(readings: readonly number[]): readonly string[] {
-  const size = Math.max(1, Math.ceil(readings.length / 10));
-  const starts = Array.from({ length: Math.ceil(readings.length / size) }, (_, nth) => nth * size);
-  return starts.map((start) => median(readings.slice(start, start + size)).toFixed(0));
 }
 
 const TENANTS = 6;
@@ -208,7 +176,6 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   }
   const pid = stack.parts.get("workerd")?.pid;
   if (pid === undefined || pid === null) throw new Error("the runtime has no process");
-  const memory = watchMemory(pid);
   const problems: string[] = [];
   const asked = new Map<string, Asked>();
   const part = async (share: number) => {
@@ -226,7 +193,6 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   };
   const first = await part(FIRST_PART);
   const last = await part(1 - FIRST_PART);
-  await memory.stop();
   const { idle } = last;
   // Rows are inserted in batches, each within seconds; a request whose client left is counted after its slot is free.
   const read = async () => ({ kept: await rowsOf(gateway, callers), completed: await counted(stack) });
@@ -265,7 +231,6 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
       `${unseen} left before anything was seen of them, and have no row`,
       `in flight at the end: ${idle?.in_flight ?? "?"}, queued: ${idle?.queued ?? "?"}`,
       `kept of each of ${last.calls - first.calls} calls: ${ofCall.heap.toFixed(0)} bytes of the heap, ${ofCall.process.toFixed(0)} of the process`,
-      `memory of the process by tenths of the time: ${tenths(memory.readings).join(", ")} MB`,
     ].join("\n"),
   );
   return problems;
