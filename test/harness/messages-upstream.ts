@@ -82,11 +82,11 @@ async function answer({ path, headers, body }: SeenMessage, response: ServerResp
     model: "claude-fake",
     stop_reason: isCall ? "tool_use" : "end_turn",
     stop_sequence: null,
+    content: blocks,
+    usage: MESSAGES_USAGE,
   };
-  if (body.stream === true) return await streamed(behaviour, message, blocks, response);
-  response
-    .writeHead(200, { "content-type": "application/json" })
-    .end(JSON.stringify({ ...message, content: blocks, usage: MESSAGES_USAGE }));
+  if (body.stream === true) return await streamed(behaviour, message, response);
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(message));
 }
 
 /** What the API refuses a request for; null: nothing. */
@@ -119,14 +119,9 @@ function blocksOf(behaviour: Behaviour, { messages, tools }: MessagesBody): read
   return [...before, { type: "text", text: text ?? (turns === 0 ? "hello world" : `done after ${turns}`) }];
 }
 
-async function streamed(
-  behaviour: Behaviour,
-  message: object,
-  blocks: readonly Block[],
-  response: ServerResponse,
-): Promise<void> {
+async function streamed(behaviour: Behaviour, message: WholeMessage, response: ServerResponse): Promise<void> {
   response.writeHead(200, EVENT_STREAM);
-  for (const [at, event] of eventsOf(behaviour, message, blocks).entries()) {
+  for (const [at, event] of messageStream(message, behaviour.number("chunks", 0)).entries()) {
     if (response.destroyed) return;
     if (at === 4 && behaviour.words.has("cut")) return void response.socket?.resetAndDestroy();
     if (at === 4 && behaviour.words.has("late-error"))
@@ -139,42 +134,46 @@ async function streamed(
   response.end();
 }
 
-function eventsOf(behaviour: Behaviour, message: object, blocks: readonly Block[]): readonly Block[] {
-  const { output_tokens, ...input } = MESSAGES_USAGE;
-  const start = { ...message, stop_reason: null, content: [], usage: { ...input, output_tokens: 1 } };
-  const delta = (index: number, of: Block): Block => ({ type: "content_block_delta", index, delta: of });
-  const deltas = (index: number, block: Block): readonly Block[] => {
-    const parts = (text: unknown): readonly string[] => String(text).match(/.{1,3}/gs) ?? [];
-    if (block.type === "tool_use")
-      return parts(JSON.stringify(block["input"])).map((partial_json) =>
-        delta(index, { type: "input_json_delta", partial_json }),
-      );
-    if (block.type === "thinking")
-      return [
-        ...parts(block["thinking"]).map((thinking) => delta(index, { type: "thinking_delta", thinking })),
-        delta(index, { type: "signature_delta", signature: block["signature"] }),
-      ];
-    const more = Array.from({ length: behaviour.number("chunks", 0) }, (_, at) => `w${at} `);
-    return [...parts(block["text"]), ...more].map((text) => delta(index, { type: "text_delta", text }));
-  };
-  const empty: Readonly<Record<string, object>> = {
-    text: { text: "" },
-    thinking: { thinking: "", signature: "" },
-    tool_use: { input: {} },
-  };
+interface WholeMessage {
+  readonly stop_reason: string;
+  readonly content: readonly Block[];
+  readonly usage: object & { readonly output_tokens: number };
+}
+
+/** The events of a message, its texts in pieces of three characters, the last one with so many pieces `more`. */
+export function messageStream({ content, usage, ...message }: WholeMessage, more = 0): readonly Block[] {
+  const begun = { ...message, stop_reason: null, content: [], usage: { ...usage, output_tokens: 1 } };
+  const { stop_reason } = message;
+  const { output_tokens } = usage;
   return [
-    { type: "message_start", message: start },
+    { type: "message_start", message: begun },
     { type: "ping" },
-    ...blocks.flatMap((block, index) => [
-      { type: "content_block_start", index, content_block: { ...block, ...empty[block.type] } },
-      ...deltas(index, block),
+    ...content.flatMap((block, index) => [
+      { type: "content_block_start", index, content_block: { ...block, ...EMPTY[block.type] } },
+      ...deltasOf(block, more).map((delta) => ({ type: "content_block_delta", index, delta })),
       { type: "content_block_stop", index },
     ]),
-    {
-      type: "message_delta",
-      delta: { stop_reason: (message as { stop_reason: string }).stop_reason, stop_sequence: null },
-      usage: { output_tokens },
-    },
+    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens } },
     { type: "message_stop" },
   ];
+}
+
+/** What blocks begin with. */
+const EMPTY: Readonly<Record<string, object>> = {
+  text: { text: "" },
+  thinking: { thinking: "", signature: "" },
+  tool_use: { input: {} },
+};
+
+function deltasOf(block: Block, more: number): readonly Block[] {
+  const parts = (text: unknown): readonly string[] => String(text).match(/.{1,3}/gs) ?? [];
+  if (block.type === "tool_use")
+    return parts(JSON.stringify(block["input"])).map((partial_json) => ({ type: "input_json_delta", partial_json }));
+  if (block.type === "thinking")
+    return [
+      ...parts(block["thinking"]).map((thinking) => ({ type: "thinking_delta", thinking })),
+      { type: "signature_delta", signature: block["signature"] },
+    ];
+  const texts = [...parts(block["text"]), ...Array.from({ length: more }, (_, at) => `w${at} `)];
+  return texts.map((text) => ({ type: "text_delta", text }));
 }

@@ -117,21 +117,21 @@ async function ofScript(
       return said({ items: worker.versions.map(versionText) });
     case "GET /secrets":
       return said(Object.keys(worker.secrets).map((name) => ({ name, type: "secret_text" })));
-    case "GET /settings":
-      return said({ bindings: [] });
-    case "PATCH /script-settings":
-      return said({});
-    case "POST /subdomain":
-      return said({ enabled: false, previews_enabled: false });
-    case "POST /domains/changeset":
-      return said({ added: [], removed: [], updated: [], conflicting: [] });
     case "PUT /domains/records":
       await change(state, "domains");
       return said({ previews_enabled: false });
     default:
-      return refused(404, 7003, `Could not route to ${what}`);
+      return UNCHANGING[what] ?? refused(404, 7003, `Could not route to ${what}`);
   }
 }
+
+/** What is the same whatever was deployed. */
+const UNCHANGING: Readonly<Record<string, SinkAnswer>> = {
+  "GET /settings": said({ bindings: [] }),
+  "PATCH /script-settings": said({}),
+  "POST /subdomain": said({ enabled: false, previews_enabled: false }),
+  "POST /domains/changeset": said({ added: [], removed: [], updated: [], conflicting: [] }),
+};
 
 const metadataSchema = z.object({
   bindings: z.array(z.object({ name: z.string(), type: z.string(), text: z.string().optional() })),

@@ -4,23 +4,22 @@
  */
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { EVENT_STREAM, namedEvents, plainEvents, startHttpSink } from "../harness/http-sink.ts";
+import { chatEvents, EVENT_STREAM, namedEvents, plainEvents, startHttpSink } from "../harness/http-sink.ts";
+import { messageStream } from "../harness/messages-upstream.ts";
 import { MESSAGES_PATH } from "./calls.ts";
 
 export type SoakUpstream = Awaited<ReturnType<typeof startSoakUpstream>>;
 
-/** The answer of an API: in one piece, and as the events of its stream before, with and after each of its words. */
+/** The answer of an API: in one piece, and as the events of its stream. */
 interface Form {
   readonly refusal: object;
   readonly document: object;
-  readonly head: readonly string[];
-  readonly word: (at: number) => string;
-  readonly end: readonly string[];
+  readonly events: readonly string[];
 }
 
 const INPUT_TOKENS = 20;
 const ARGUMENTS = '{"city":"Oslo"}';
-const TEXT = "word ";
+const TEXT = "abc";
 
 function chatForm(words: number, calls: boolean): Form {
   const called = { index: 0, id: "call_1", type: "function", function: { name: "weather", arguments: "" } };
@@ -37,9 +36,9 @@ function chatForm(words: number, calls: boolean): Form {
       choices: [{ index: 0, message: calls ? { ...message, tool_calls } : message, finish_reason }],
       usage,
     },
-    head: [choice({ role: "assistant" })],
-    word: (at) => choice({ content: TEXT.repeat(1 + (at % 5)) }),
-    end: [
+    events: [
+      choice({ role: "assistant" }),
+      ...Array.from({ length: words }, (_, at) => choice({ content: TEXT.repeat(1 + (at % 5)) })),
       ...(calls
         ? [
             choice({ tool_calls: [called] }),
@@ -48,46 +47,24 @@ function chatForm(words: number, calls: boolean): Form {
           ]
         : []),
       choice({}, finish_reason),
-      plainEvents({ choices: [], usage }),
-      "data: [DONE]\n\n",
+      chatEvents({ choices: [], usage }),
     ],
   };
 }
 
 function messagesForm(words: number, calls: boolean): Form {
-  const usage = { input_tokens: INPUT_TOKENS, output_tokens: words };
-  const stop_reason = calls ? "tool_use" : "end_turn";
-  const message = { id: "msg_1", type: "message", role: "assistant", model: "m", stop_sequence: null };
-  const tool = { type: "tool_use", id: "toolu_1", name: "weather" };
-  const start = (index: number, content_block: object): string =>
-    namedEvents({ type: "content_block_start", index, content_block });
-  const delta = (index: number, of: object): string => namedEvents({ type: "content_block_delta", index, delta: of });
-  const stop = (index: number): string => namedEvents({ type: "content_block_stop", index });
   const text = { type: "text", text: TEXT.repeat(words) };
-  const begun = { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
+  const tool = { type: "tool_use", id: "toolu_1", name: "weather", input: JSON.parse(ARGUMENTS) as unknown };
+  const document = {
+    ...{ id: "msg_1", type: "message", role: "assistant", model: "m", stop_sequence: null },
+    stop_reason: calls ? "tool_use" : "end_turn",
+    content: calls ? [text, tool] : [text],
+    usage: { input_tokens: INPUT_TOKENS, output_tokens: words },
+  };
   return {
     refusal: { type: "error", error: { type: "rate_limit_error", message: "later" } },
-    document: {
-      ...message,
-      content: calls ? [text, { ...tool, input: JSON.parse(ARGUMENTS) as unknown }] : [text],
-      stop_reason,
-      usage,
-    },
-    head: [namedEvents({ type: "message_start", message: begun }), start(0, { type: "text", text: "" })],
-    word: (at) => delta(0, { type: "text_delta", text: TEXT.repeat(1 + (at % 5)) }),
-    end: [
-      stop(0),
-      ...(calls
-        ? [
-            start(1, { ...tool, input: {} }),
-            delta(1, { type: "input_json_delta", partial_json: ARGUMENTS.slice(0, 5) }),
-            delta(1, { type: "input_json_delta", partial_json: ARGUMENTS.slice(5) }),
-            stop(1),
-          ]
-        : []),
-      namedEvents({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage }),
-      namedEvents({ type: "message_stop" }),
-    ],
+    document,
+    events: messageStream(document).map((event) => namedEvents(event)),
   };
 }
 
@@ -108,17 +85,13 @@ async function answer(path: string, body: string, response: ServerResponse): Pro
     return;
   }
   response.writeHead(200, EVENT_STREAM);
-  for (const event of form.head) response.write(event);
-  const breaksAt = fate < 0.02 ? Math.floor(words / 2) : Number.POSITIVE_INFINITY;
-  for (let at = 0; at < words && !response.destroyed; at += 1) {
-    if (at >= breaksAt) {
-      response.destroy();
-      return;
-    }
-    response.write(form.word(at));
+  const breaksAt = fate < 0.02 ? form.events.length / 2 : Number.POSITIVE_INFINITY;
+  for (const [at, event] of form.events.entries()) {
+    if (response.destroyed) return;
+    if (at >= breaksAt) return void response.destroy();
+    response.write(event);
     await pause(paceMs);
   }
-  for (const event of form.end) response.write(event);
   response.end();
 }
 
