@@ -11,7 +11,7 @@ import { isDeepStrictEqual, promisify } from "node:util";
 import type { Stack } from "../../infra/local/stack.ts";
 import { startTestStack } from "../harness/test-stack.ts";
 import { isOptional, must } from "../tiers/optional-area.ts";
-import { SKIPPED } from "../tiers/run-phases.ts";
+import { endWith, SKIPPED } from "../tiers/run-phases.ts";
 
 const HERE = import.meta.dirname;
 const PYTHON_GENERATOR = "openapi-python-client==0.29.1";
@@ -56,18 +56,9 @@ const PYTHON: Language = {
     writeFileSync(config, "package_name_override: gateway_api\npost_hooks: []\n");
     run(folder, "python3", "-m", "venv", "venv");
     run(folder, python, "-m", "pip", "install", "--quiet", PYTHON_GENERATOR);
-    const words = [
-      "--path",
-      document,
-      "--config",
-      config,
-      "--meta",
-      "none",
-      "--output-path",
-      "gateway_api",
-      "--fail-on-warning",
-    ];
-    run(folder, join(folder, "venv/bin/openapi-python-client"), "generate", ...words);
+    const paths = ["--path", document, "--config", config, "--output-path", "gateway_api"];
+    const generator = join(folder, "venv/bin/openapi-python-client");
+    run(folder, generator, "generate", ...paths, "--meta", "none", "--fail-on-warning");
     run(folder, python, "-m", "compileall", "-q", "gateway_api");
     cpSync(join(HERE, "calls.py"), join(folder, "calls.py"));
     return [python, "calls.py"];
@@ -81,19 +72,8 @@ const GO: Language = {
     mkdirSync(join(folder, "api"));
     cpSync(join(HERE, "calls.go"), join(folder, "calls.go"));
     run(folder, "go", "mod", "init", "clients");
-    run(
-      folder,
-      "go",
-      "run",
-      GO_GENERATOR,
-      "-generate",
-      "types,client",
-      "-package",
-      "api",
-      "-o",
-      "api/client.go",
-      document,
-    );
+    const words = ["-generate", "types,client", "-package", "api", "-o", "api/client.go", document];
+    run(folder, "go", "run", GO_GENERATOR, ...words);
     run(folder, "go", "get", GO_RUNTIME);
     run(folder, "go", "mod", "tidy");
     run(folder, "go", "build", "-o", "calls", ".");
@@ -120,9 +100,7 @@ const JAVA: Language = {
   },
 };
 
-process.exitCode = await clients([PYTHON, GO, JAVA]);
-// the launcher's channel would keep this process
-if (process.connected) process.disconnect();
+endWith(await clients([PYTHON, GO, JAVA]));
 
 async function clients(languages: readonly Language[]): Promise<number> {
   const present = languages.filter(({ needs }) =>

@@ -5,16 +5,15 @@
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { listen } from "../../infra/local/http/listen.ts";
 
-/** An object of a bucket. */
 export interface StoredObject {
   readonly body: Buffer;
   readonly etag: string;
   readonly at: Date;
 }
 
-/** A running bucket server. */
 export type BucketServer = Awaited<ReturnType<typeof startBucketServer>>;
 
 /** Keys of one page of a list, as S3 has it. */
@@ -43,7 +42,6 @@ const unescaped = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&amp;", "&");
 
 interface BucketServerOptions {
-  /** The number of keys in one page of a list. */
   readonly page?: number;
   /** The one that requests must name. */
   readonly accessKey?: string;
@@ -139,9 +137,7 @@ export async function startBucketServer({
 /** The body; signed uploads in pieces (aws-chunked) are refused, because the runtime does not send them. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   if (String(request.headers["content-encoding"] ?? "").includes("aws-chunked")) throw new Error("aws-chunked");
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
+  return await buffer(request);
 }
 
 /** A page of ListObjectsV2: keys in order, those below a delimiter as one prefix. */

@@ -21,14 +21,11 @@ import { signalFamily } from "./process-family.ts";
 const TIME_DIVISOR = 5;
 const SECRET = "a secret that every instance of the cluster has";
 
-/** One instance of a cluster. */
 export type Instance = ReturnType<typeof instanceOf>;
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
-/** How one instance differs from the others. */
 interface InstanceOptions {
-  /** By how many seconds its clock is ahead of the others'. */
   readonly clockAheadSecs?: number;
   /** More variables, or other values. */
   readonly env?: Readonly<Record<string, string>>;
@@ -112,7 +109,6 @@ export async function startCluster(timeDivisor = TIME_DIVISOR) {
 
 type Addresses = Record<"proxyUrl" | "adminUrl" | "adminToken" | "metricsUrl", string>;
 
-/** What a test may do to an instance. */
 interface Ways {
   readonly way: BucketWay;
   readonly peers: Awaited<ReturnType<PeerWays["open"]>>;
@@ -129,7 +125,6 @@ function instanceOf(program: ProgramProcess, at: Addresses, { way, peers, closed
   return {
     gateway: new Gateway(at),
     metricsUrl: at.metricsUrl,
-    /** Its own way to the bucket. */
     bucket: way,
     /** Cuts it off from the other instances, and from nothing else. */
     cutOff: peers.cut,

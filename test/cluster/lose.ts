@@ -63,7 +63,6 @@ export async function lose({ fault, upstream, others, lost, how, isOwed = () => 
   return {
     /** Statuses other than 200 that clients of the others got; 0: no whole answer. */
     statuses: loads.flatMap((each) => [...each.others]),
-    /** The same of the clients of the lost instance. */
     lostStatuses: [...(lostLoad?.others ?? [])],
     /** The longest time in which no client of the others got an answer. */
     longestMs: longest.ms,
@@ -82,7 +81,6 @@ export function hasRuntimeEnded(instances: readonly Instance[]): boolean {
   return runtimeEnds(instances) > 0;
 }
 
-/** How often the runtimes of these have ended. */
 export function runtimeEnds(instances: readonly Instance[]): number {
   return instances.flatMap(({ lines }) => lines.filter((line) => /^stack \| workerd (?:was )?ended/.test(line))).length;
 }

@@ -3,12 +3,9 @@
  * and they to it, is then held, as by a network that drops packets and whose senders repeat them. Every instance gives an address
  * of these ways as its own. Who has opened a connection is found out by the process that has its socket (process-family.ts).
  */
-import { connect, createServer, type Socket } from "node:net";
-import { type Listening, listen } from "../../infra/local/http/listen.ts";
-import { passOn } from "./held-bytes.ts";
+import { openHeldWay } from "./held-bytes.ts";
 import { launcherOf } from "./process-family.ts";
 
-/** The ways of one cluster. */
 export class PeerWays {
   /** The launchers of instances that are cut off, and what waits for the end of that. */
   readonly #cut = new Map<number, PromiseWithResolvers<void>>();
@@ -16,28 +13,18 @@ export class PeerWays {
 
   /** Opens the way to the instance that listens on this port of loopback. */
   async open(port: number) {
-    const sockets = new Set<Socket>();
     let own: number | null = null;
-    const server = createServer({ allowHalfOpen: true }, (peer) => {
+    const way = await openHeldWay(port, (peer) => {
       const from = launcherOf(peer.remotePort ?? 0, this.#launchers);
       const open = async (): Promise<void> => {
         for (const launcher of [from, own])
           if (launcher !== null && from !== own) await this.#cut.get(launcher)?.promise;
       };
-      const instance = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
-      for (const [socket, other] of [
-        [peer, instance],
-        [instance, peer],
-      ] as const) {
-        socket.setNoDelay();
-        sockets.add(socket);
-        passOn(socket, other, { open, delayMs: () => 0, closed: () => void sockets.delete(socket) });
-      }
+      return { open, delayMs: () => 0 };
     });
-    const listening: Listening = await listen(server, "127.0.0.1", 0);
     return {
       /** The address at which the others reach it, as host:port. */
-      address: new URL(listening.url).host,
+      address: new URL(way.url).host,
       /** Names the launcher of the instance, once it has one. */
       of: (launcher: number): void => {
         own = launcher;
@@ -53,10 +40,7 @@ export class PeerWays {
         this.#cut.get(own)?.resolve();
         this.#cut.delete(own);
       },
-      close: async (): Promise<void> => {
-        for (const socket of sockets) socket.destroy();
-        await listening.close();
-      },
+      close: way.close,
     };
   }
 }

@@ -30,7 +30,6 @@ function isOf(pid: number, launcher: number, parents: ReadonlyMap<number, number
   return false;
 }
 
-/** The parent of every process. */
 function parentsOfAll(): ReadonlyMap<number, number> {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return new Map(
@@ -42,7 +41,6 @@ function parentsOfAll(): ReadonlyMap<number, number> {
   );
 }
 
-/** What the open files of a process are. */
 function filesOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   return orNothing(() => readdirSync(folder)).flatMap((names) =>

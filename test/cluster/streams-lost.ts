@@ -13,7 +13,6 @@ const FURTHER = 60;
 
 type StreamsLost = Awaited<ReturnType<typeof killUnderStreams>>;
 
-/** What is needed of an instance. */
 type Killable = Pick<Instance, "gateway" | "kill">;
 
 interface Stream {

@@ -15,7 +15,6 @@ const TOOLS = ["buildah", "debootstrap"];
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** What is read of an image. */
 const inspected = z.object({
   Docker: z.object({
     config: z.object({
@@ -76,7 +75,6 @@ export function removeImages(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The base that the Containerfile pins. */
 export function pinnedBase(): string {
   const [, name] = /^ARG BASE=(\S+)$/m.exec(readFileSync(CONTAINERFILE, "utf8")) ?? [];
   if (name === undefined) throw new Error("the Containerfile pins no base");

@@ -8,7 +8,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { areaArgs, areaObstacle, exitCodeOf, failureOf, refuseArea } from "../tiers/optional-area.ts";
+import { areaArgs, areaObstacle, exitCodeOf, failureOf, refuseArea, vitestOf } from "../tiers/optional-area.ts";
+import { endWith } from "../tiers/run-phases.ts";
 import { buildImages, removeImages } from "./base.ts";
 
 /** What is not done by then has hung. */
@@ -16,12 +17,9 @@ const LIMIT_MS = 10 * 60_000;
 /** Of 100 that `systemd-analyze security` gives to a service that may do everything. */
 const EXPOSURE_MAX = 20;
 const ROOT = join(import.meta.dirname, "../..");
-const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 
 const WHAT = "no image can be built here";
-process.exitCode = (await units()) || (await images());
-// the launcher's channel would keep this process
-if (process.connected) process.disconnect();
+endWith((await units()) || (await images()));
 
 /** Has systemd verify its units, and rate what they are allowed to. */
 async function units(): Promise<number> {
@@ -56,8 +54,8 @@ async function images(): Promise<number> {
     const built = join(folder, "images.json");
     const failure = failureOf(() => writeFileSync(built, JSON.stringify(buildImages(folder))));
     if (failure !== null) return refuseArea(WHAT, failure);
-    const words = [VITEST, "run", "--project", "containers", ...areaArgs];
-    return await run(process.execPath, words, { TEST_CONTAINERS: built });
+    const [node, ...words] = vitestOf("containers", areaArgs);
+    return await run(node, words, { TEST_CONTAINERS: built });
   } finally {
     removeImages(folder);
   }

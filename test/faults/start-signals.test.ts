@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Gateway } from "../harness/gateway.ts";
-import { launch, launchGroup, launchReady, pidsBelow, processesWith, whenReady } from "../harness/launched.ts";
+import { launch, launchGroup, launchReady, pidsBelow, processesOf, whenReady } from "../harness/launched.ts";
 import { ownPort } from "../harness/own-port.ts";
 import type { ProgramProcess } from "../harness/program-process.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
@@ -36,7 +36,7 @@ async function whenStarted({ pid }: ProgramProcess, part: string): Promise<numbe
 
 async function leavesNoProcess(): Promise<void> {
   await waitFor(
-    async () => await processesWith(dataDir),
+    async () => await processesOf(dataDir, "axeww"),
     (left) => left.length === 0,
   );
 }

@@ -24,10 +24,7 @@ export function itServesTheConsole(front: () => FrontAddress, host: string): voi
   it("tells the console who came, whatever the client says", async () => {
     const log = new StackLog(inject("logFile"));
     expect((await signIn("not the password")).status).toBe(401);
-    const address = await waitFor(
-      () => /"sign_in_failed","address":"([^"]*)"/.exec(log.text())?.[1],
-      (found) => found !== undefined,
-    );
+    const address = await waitFor(() => /"sign_in_failed","address":"([^"]*)"/.exec(log.text())?.[1]);
     expect(address).toBe(CLIENT_ADDRESS);
   });
 

@@ -2,15 +2,13 @@
  * A front as a process: the program of the machine, with a configuration of infra/fronts in which addresses, names of files
  * and ports are those of the test.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { makeCertificate } from "../harness/certificates.ts";
-import { ownPort } from "../harness/own-port.ts";
+import { isListening, ownPort } from "../harness/own-port.ts";
+import { startProcess } from "../harness/program-process.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import type { FrontAddress } from "./https-client.ts";
 
@@ -64,22 +62,10 @@ export function useFront(program: FrontProgram): () => RunningFront {
     const configFile = join(folder, program.configuration);
     const text = readFileSync(join(FRONTS, program.configuration), "utf8");
     writeFileSync(configFile, changed(text, program.changes(at)));
-    const child = spawn(program.path, program.args(configFile, at), {
-      env: { PATH: process.env["PATH"], HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += String(chunk)));
-    const exited = once(child, "exit");
-    stop = async () => {
-      child.kill(program.endBy);
-      await exited;
-    };
-    await waitFor(
-      async () => (child.exitCode === null ? await isListening(at.port) : null),
-      (listening) => listening !== false,
-    );
-    if (child.exitCode !== null) throw new Error(`${program.path} ended: ${output}`);
+    const env = { PATH: process.env["PATH"], HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    const server = startProcess(program.path, program.args(configFile, at), { env }, () => undefined);
+    stop = async () => void (await server.end(program.endBy));
+    await Promise.race([waitFor(async () => await isListening(at.port)), server.ready]);
     address = { port: at.port, plainPort: at.plainPort, ca: cert, folder };
   });
   afterAll(async () => {
@@ -98,16 +84,4 @@ function changed(text: string, changes: readonly (readonly [string, string])[]):
     if (!now.includes(from)) throw new Error(`the configuration has no ${from}`);
     return now.replaceAll(from, to);
   }, text);
-}
-
-async function isListening(port: number): Promise<boolean> {
-  const socket = net.connect(port, "127.0.0.1");
-  try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
 }

@@ -4,7 +4,6 @@ import { inject } from "vitest";
 import { programPath } from "../harness/program-path.ts";
 import { CONSOLE, DATA_PLANE, type FrontProgram } from "./front-process.ts";
 
-/** What is behind a front. */
 interface Behind {
   /** The data planes, as `host:port`: one, or two. */
   readonly dataPlanes: readonly string[];

@@ -11,7 +11,6 @@ import tls from "node:tls";
 /** From where clients connect; fronts connect from 127.0.0.1. */
 export const CLIENT_ADDRESS = "127.0.0.2";
 
-/** What a client speaks within TLS. */
 export type Protocol = "h2" | "http/1.1";
 
 /** A front that listens on loopback, and the certificate that it must show. */

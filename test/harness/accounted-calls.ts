@@ -32,7 +32,6 @@ interface CallOptions {
 
 interface Accounting {
   readonly fault: string;
-  /** Reads the rows. */
   readonly gateway: Gateway;
   readonly clients: number;
   /** Whether a call may have no row, or that of a lost request, because the owner of its row was killed. */
@@ -40,7 +39,6 @@ interface Accounting {
   readonly servedAfterMs?: number;
 }
 
-/** The calls of a tenant. */
 export class AccountedCalls {
   readonly ended: AccountedCall[] = [];
   #sent = 0;

@@ -3,47 +3,41 @@
  * records which endpoint got which call.
  */
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { useServer } from "./use-started.ts";
+import { EVENT_STREAM, eventStream, type HttpSink, jsonAnswer, namedEvents, startHttpSink } from "./http-sink.ts";
+import { useStarted } from "./use-started.ts";
 
-/** A call that reached it. */
+type Body = Readonly<Record<string, unknown>>;
+
 interface StoredCall {
   readonly mark: string;
   readonly endpoint: string;
   readonly method: string;
   /** Path and query after `/v1`. */
   readonly path: string;
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: Body;
 }
 
 /** Registers the hooks; `baseOf(mark, endpoint)` is an address, and `seen(mark)` has the calls to all addresses of the mark. */
 export function useAnswerStore() {
   const calls: StoredCall[] = [];
+  /** What ends the streams that hang, by the ids of their answers. */
   const hanging = new Map<string, () => void>();
-  const origin = useServer((request, response) => {
-    bodyOf(request).then(
-      (body) => {
-        const [, mark = "", endpoint = "", path = ""] = /^\/([^/]+)\/([^/]+)\/v1(\/.*)$/.exec(request.url ?? "") ?? [];
-        calls.push({ mark, endpoint, method: request.method ?? "", path, body });
+  const sink = useStarted(
+    async () =>
+      await startHttpSink(({ method, url, body: text }) => {
+        const [, mark = "", endpoint = "", path = ""] = /^\/([^/]+)\/([^/]+)\/v1(\/.*)$/.exec(url) ?? [];
+        const body = (text === "" ? {} : JSON.parse(text)) as Body;
+        calls.push({ mark, endpoint, method, path, body });
         const [, cancelled = ""] = /^\/responses\/(.*)\/cancel$/.exec(path) ?? [];
-        const isOpen = hanging.get(cancelled);
-        isOpen?.();
-        answer(request.method === "POST" && path === "/responses", isOpen !== undefined, body, response, hanging);
-      },
-      () => response.destroy(),
-    );
-  });
+        const finish = hanging.get(cancelled);
+        finish?.();
+        return answer(method === "POST" && path === "/responses", finish !== undefined, body, hanging);
+      }),
+  );
   return {
-    baseOf: (mark: string, endpoint = "only"): string => `${origin()}/${mark}/${endpoint}/v1`,
+    baseOf: (mark: string, endpoint = "only"): string => `${sink().url}/${mark}/${endpoint}/v1`,
     seen: (mark: string): readonly StoredCall[] => calls.filter((call) => call.mark === mark),
   };
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString();
-  return text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
 }
 
 /** As many items as `metadata.items` says, in addition to the usual ones. */
@@ -56,10 +50,9 @@ function itemsOf(metadata: unknown): readonly object[] {
 function answer(
   creates: boolean,
   cancels: boolean,
-  body: Readonly<Record<string, unknown>>,
-  response: ServerResponse,
+  body: Body,
   hanging: Map<string, () => void>,
-): void {
+): ReturnType<HttpSink["answer"]> {
   const content = [{ type: "output_text", text: "secret 4711", annotations: [] }];
   const item = { type: "message", id: `msg_${randomUUID()}`, status: "completed", role: "assistant", content };
   const code = { type: "code_interpreter_call", id: `ci_${randomUUID()}`, container_id: `cntr_${randomUUID()}` };
@@ -81,25 +74,16 @@ function answer(
     tools: given,
     ...(isLater || cancels ? { status: isLater ? "queued" : "cancelled", output: [], usage: null } : made),
   };
-  if (!creates || stream !== true) {
-    response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify(whole));
-    return;
-  }
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  const events = [
-    { type: "response.created", response: { ...whole, status: "in_progress", output: [], usage: null } },
-    ...[item, code].map((each) => ({ type: "response.output_item.done", item: each })),
-    { type: "response.completed", response: { ...whole, ...made } },
-  ];
-  const write = (some: typeof events) => {
-    for (const event of some) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  if (!creates || stream !== true) return jsonAnswer(whole);
+  const created = { ...whole, status: "in_progress", output: [], usage: null };
+  const first = namedEvents({ type: "response.created", response: created });
+  const rest = namedEvents(...[item, code].map((each) => ({ type: "response.output_item.done", item: each })), {
+    type: "response.completed",
+    response: { ...whole, ...made },
+  });
+  if (body["instructions"] !== "hang") return eventStream(`${first}${rest}`);
+  return (response) => {
+    response.writeHead(200, EVENT_STREAM).write(first);
+    hanging.set(id, () => response.end(rest));
   };
-  const finish = () => {
-    write(events.slice(1));
-    response.end();
-  };
-  write(events.slice(0, 1));
-  if (body["instructions"] === "hang") hanging.set(id, finish);
-  else finish();
 }

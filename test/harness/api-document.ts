@@ -75,7 +75,6 @@ export function readDocument(text: string) {
         }),
       ),
     ),
-    /** The faults of a value; empty when the schema accepts it. */
     complaints: (schema: AnySchemaObject, value: unknown): readonly string[] => {
       const validate = compiled.get(schema) ?? ajv.compile({ ...schema, components: document.components });
       compiled.set(schema, validate);

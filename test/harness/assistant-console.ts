@@ -27,9 +27,7 @@ export async function startAssistantConsole(url: string) {
   return {
     testing,
     admin,
-    /** The Management API itself. Throws for a refusal. */
     api,
-    /** The events of an answer. Throws when there is none. */
     ask,
     /** A change that the model proposes when it is asked for it. Throws when it does not. */
     proposed: async (change: string, parameters: object, body?: object): Promise<AssistantProposal> => {
@@ -48,7 +46,6 @@ export function calling(...calls: readonly object[]): string {
   return ["question", ...calls.map((one) => `call ${JSON.stringify(one)}`)].join("\n");
 }
 
-/** The events of an answer that has been read to its end. */
 export function eventsIn(bytes: Uint8Array): readonly AssistantEvent[] {
   const reader = new EventReader(EVENT_MAX_CHARACTERS);
   return [...reader.push(bytes), ...reader.finish()].map((data) => JSON.parse(data) as AssistantEvent);

@@ -4,13 +4,15 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { useServer } from "./use-started.ts";
+import { EVENT_STREAM, jsonAnswer, namedEvents, startHttpSink } from "./http-sink.ts";
+import { useStarted } from "./use-started.ts";
 
 const USAGE = { input_tokens: 3, output_tokens: 50, total_tokens: 53 };
 
 interface StoredEvent {
   readonly type: string;
   readonly sequence_number: number;
+  readonly [name: string]: unknown;
 }
 
 /** An answer, and who waits for the rest of its stream. */
@@ -27,33 +29,35 @@ const AT_ONCE = 6;
 /** Registers the hooks; `make(id)` completes an answer, and `seen` has the paths of all calls. */
 export function useBackgroundAnswers() {
   const answers = new Map<string, BackgroundAnswer>();
-  const seen: string[] = [];
-  const origin = useServer((request, response) => {
-    request.resume().on("end", () => {
-      seen.push(`${request.method ?? ""} ${request.url ?? ""}`);
-      const url = new URL(request.url ?? "", "http://upstream.test");
-      const id = /^\/v1\/responses\/([^/]+)$/.exec(url.pathname)?.[1];
-      if (request.method === "POST") {
-        const made = `resp_${randomUUID()}`;
-        const answer = answerOf(made);
-        answers.set(made, answer);
-        json(response, answer.document("queued"));
-        return;
-      }
-      const answer = answers.get(id ?? "");
-      if (answer === undefined) json(response, { error: { message: "not found" } }, 404);
-      else if (url.searchParams.get("stream") === "true") {
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        const reader = { response, after: Number(url.searchParams.get("starting_after") ?? -1) };
-        answer.readers.add(reader);
-        response.on("close", () => answer.readers.delete(reader));
-        write(answer);
-      } else json(response, answer.document(answer.isMade ? "completed" : "in_progress"));
-    });
-  });
+  const sink = useStarted(
+    async () =>
+      await startHttpSink(({ method, url }) => {
+        const { pathname, searchParams } = new URL(url, "http://upstream.test");
+        if (method === "POST") {
+          const made = `resp_${randomUUID()}`;
+          const created = answerOf(made);
+          answers.set(made, created);
+          return jsonAnswer(created.document("queued"));
+        }
+        const answer = answers.get(/^\/v1\/responses\/([^/]+)$/.exec(pathname)?.[1] ?? "");
+        if (answer === undefined) return jsonAnswer({ error: { message: "not found" } }, 404);
+        if (searchParams.get("stream") !== "true")
+          return jsonAnswer(answer.document(answer.isMade ? "completed" : "in_progress"));
+        return (response) => {
+          response.writeHead(200, EVENT_STREAM);
+          const reader = { response, after: Number(searchParams.get("starting_after") ?? -1) };
+          answer.readers.add(reader);
+          response.on("close", () => answer.readers.delete(reader));
+          write(answer);
+        };
+      }),
+  );
   return {
-    base: (): string => `${origin()}/v1`,
-    seen: (text: string): readonly string[] => seen.filter((path) => path.includes(text)),
+    base: (): string => `${sink().url}/v1`,
+    seen: (text: string): readonly string[] =>
+      sink()
+        .asked.map(({ method, url }) => `${method} ${url}`)
+        .filter((path) => path.includes(text)),
     make: (id: string): void => {
       const answer = answers.get(id);
       if (answer === undefined) return;
@@ -67,17 +71,12 @@ export function useBackgroundAnswers() {
   };
 }
 
-function json(response: ServerResponse, document: object, status = 200): void {
-  response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify(document));
-}
-
 /** Everybody gets what is there and new to them. */
 function write(answer: BackgroundAnswer): void {
   const there = answer.isMade ? answer.events : answer.events.slice(0, AT_ONCE);
   for (const reader of answer.readers) {
     for (const event of there.filter(({ sequence_number: at }) => at > reader.after)) {
-      reader.response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+      reader.response.write(namedEvents(event));
       reader.after = event.sequence_number;
     }
     if (answer.isMade) reader.response.end();

@@ -18,7 +18,6 @@ export function busyClients(gateway: Gateway, minted: Minted, count: number) {
   };
   const clients = Array.from({ length: count }, client);
   return {
-    /** Resolves when at least this many answers were 200. */
     served: async (atLeast: number): Promise<void> => {
       await waitFor(
         () => served,

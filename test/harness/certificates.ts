@@ -1,7 +1,6 @@
 /** Certificates that a test makes, signed by themselves. */
 import { generate } from "selfsigned";
 
-/** A certificate and its private key, as PEM. */
 export interface MadeCertificate {
   readonly cert: string;
   readonly key: string;

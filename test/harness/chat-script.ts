@@ -25,7 +25,6 @@ export async function startChatScript() {
     /** Sets what a model answers from now on, request by request; the last one is given again. */
     say: (model: string, ...said: readonly Said[]): void =>
       void scripts.set(model, { said, from: bodies.get(model)?.length ?? 0 }),
-    /** The bodies of a model's requests, in order. */
     seen: (model: string) => bodies.get(model) ?? [],
     close: sink.close,
   };

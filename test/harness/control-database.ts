@@ -9,7 +9,6 @@ import type { TestProject } from "vitest/node";
 import { startNeonProxy, useNeonProxy } from "./neon-proxy.ts";
 import { startPostgres } from "./postgres.ts";
 
-/** The server on which a project creates its databases. */
 interface DatabaseServer {
   readonly host: string;
   readonly port: number;

@@ -15,9 +15,7 @@ interface ProcessOptions {
   readonly storeUrl: string;
   /** The address of its cell; without one, no server listens there. */
   readonly cellUrl?: string;
-  /** Further variables. */
   readonly more?: Readonly<Record<string, string>>;
-  /** The maximum size of its heap, in MiB. */
   readonly heapMib?: number;
 }
 
@@ -41,7 +39,6 @@ export async function startControlProcess(options: ProcessOptions) {
   const { admin, metrics } = (await program.ready) as Record<"admin" | "metrics", string>;
   return {
     admin,
-    /** The address of its metrics. */
     metrics,
     log: program.log,
     request: async (method: string, path: string, body?: string | object): Promise<Response> =>

@@ -44,7 +44,6 @@ import { jsonAnswer, startHttpSink } from "./http-sink.ts";
 export const ADMIN_TOKEN = "admin-token-of-a-test";
 export const INTERNAL_TOKEN = "internal-token-of-a-test";
 
-/** What replicas of one service share. */
 type Places = Awaited<ReturnType<typeof startPlaces>>;
 
 export type TestControl = Awaited<ReturnType<typeof startControl>>;
@@ -206,11 +205,9 @@ export async function startControl(options: ControlOptions = {}) {
     benchmarks,
     /** The alerts that the prober's checks have raised. */
     alerts: alerts as readonly RaisedAlert[],
-    /** What the metrics count of the provisioner. */
     provisioner,
     /** What the cell received: the changed records, and those with values for its scheduler. */
     cell: places.cell,
-    /** Sends a request with the admin token and a JSON body. */
     request,
     /** A request below `/api/v1` that must succeed. Throws for a refusal. */
     must: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
@@ -221,7 +218,6 @@ export async function startControl(options: ControlOptions = {}) {
     },
     /** Signals to running requests that the service ends. */
     end: (): void => ending.abort(),
-    /** Stops the key-value store's listener. */
     stopStore: async (): Promise<void> => await places.stopStore(),
     places,
     close: async (): Promise<void> => {
@@ -233,7 +229,6 @@ export async function startControl(options: ControlOptions = {}) {
   };
 }
 
-/** A GATEWAY_ENCRYPTION_KEY. */
 export function newEncryptionKey(): string {
   return randomBytes(32).toString("base64");
 }

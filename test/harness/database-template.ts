@@ -93,7 +93,6 @@ BEGIN
 END
 $remember$`;
 
-/** Puts back what the migrations left. What a session has set, and its locks, go too. */
 async function empty(client: PGlite): Promise<void> {
   await client.query("SELECT test_template.restore()");
   await client.exec("DISCARD ALL");

@@ -28,9 +28,7 @@ import { startTestUpstream, type TestUpstream } from "./test-upstream.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const WORKER = "inference-gateway-production";
-/** The encryption key of both planes. */
 export const DEPLOYED_KEY = Buffer.alloc(32, 7).toString("base64");
-/** The pepper of both planes. */
 export const DEPLOYED_PEPPER = "pepper-of-the-test";
 const ADMIN_TOKEN = "admin-token-of-the-test-of-deployments";
 const OVERRIDE = "cloudflare-workers-version-overrides";
@@ -134,7 +132,6 @@ function wranglerOf(interrupted: AbortSignal, isSignedIn: boolean): RunWrangler 
   };
 }
 
-/** What a test may change of a deployment. */
 interface Change extends Partial<Deployment> {
   readonly isSignedIn?: boolean;
   /** Aborts when the operator interrupts the command. */
@@ -280,7 +277,6 @@ export function useDeployScene() {
     get worker() {
       return workerOf(api.state);
     },
-    /** Its first version. */
     get versionBefore() {
       const [version] = workerOf(api.state).versions;
       if (version === undefined) throw new Error("the Worker has no version");

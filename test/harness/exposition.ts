@@ -8,12 +8,10 @@ import { getMetricsFromIterator, type PromData, type PromHistogramData, type Pro
 import { programPath } from "./program-path.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** The content of a scrape. */
 export type Exposition = Awaited<ReturnType<typeof readExposition>>;
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Reads a text. Rejects when the reader cannot read it. */
 export async function readExposition(text: string) {
   const lines = text.split("\n");
   const families = await getMetricsFromIterator(lines[Symbol.iterator]());

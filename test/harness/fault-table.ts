@@ -59,21 +59,23 @@ export async function setup(project: TestProject): Promise<() => void> {
   };
 }
 
+/** The columns by their heads. */
+const COLUMNS = {
+  fault: "fault",
+  clients: "clients",
+  requests: "requests",
+  "rows expected": "rowsExpected",
+  "rows found": "rowsFound",
+  doubled: "doubled",
+  wrong: "wrong",
+  "rollup off": "rollupOff",
+  "budget off": "budgetOff",
+  dropped: "dropped",
+  "dead letters": "deadLetters",
+  "waiters served, ms": "servedAfterMs",
+} as const satisfies Readonly<Record<string, keyof FaultLine>>;
+
 function tableText(lines: readonly FaultLine[]): string {
-  const heads = ["fault", "clients", "requests", "rows expected", "rows found", "doubled", "wrong", "rollup off"];
-  const rows = lines.map((line) => [
-    line.fault,
-    line.clients,
-    line.requests,
-    line.rowsExpected,
-    line.rowsFound,
-    line.doubled,
-    line.wrong ?? "",
-    line.rollupOff,
-    line.budgetOff ?? "",
-    line.dropped,
-    line.deadLetters,
-    line.servedAfterMs ?? "",
-  ]);
-  return plainTable([[...heads, "budget off", "dropped", "dead letters", "waiters served, ms"], ...rows]);
+  const fields = Object.values(COLUMNS);
+  return plainTable([Object.keys(COLUMNS), ...lines.map((line) => fields.map((field) => line[field] ?? ""))]);
 }

@@ -28,7 +28,6 @@ const ACCOUNT = `SELECT toFloat64(sumIf(value, event = 'SelectedRows')) AS rows,
   FROM system.events`;
 type Account = Readonly<Record<"rows" | "bytes", number>>;
 
-/** An answer, and what the engine read for it. */
 export interface MeasuredAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -39,7 +38,6 @@ export interface MeasuredAnswer {
 
 export type FilledControl = Awaited<ReturnType<typeof startFilledControl>>;
 
-/** Starts it on an empty folder and fills it. */
 export async function startFilledControl(folder: string, fill: Fill) {
   const engine = openEngine(folder, SESSIONS);
   const bridge = await startClickhouseBridge({ engine, user: "default", password: TOKEN });
@@ -93,7 +91,6 @@ export async function startFilledControl(folder: string, fill: Fill) {
       const spent = (field: keyof Account): number => after[field] - idle[field] - (idle[field] - before[field]);
       return { status: response.status, body, ms, rowsRead: spent("rows"), bytesRead: spent("bytes") };
     },
-    /** Runs a statement in the store and returns its rows. */
     rows: async <T>(statement: string): Promise<readonly T[]> => await analytics.rows<T>(statement, {}),
     close: async (): Promise<void> => {
       await server.close();

@@ -1,6 +1,5 @@
 import type { Stack } from "../../infra/local/stack.ts";
 
-/** The alerts that fire now, as the Management API tells them. */
 export async function firingAlerts({
   adminUrl,
   adminToken,

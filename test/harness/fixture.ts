@@ -26,7 +26,6 @@ export function useGateway(): Fixture {
   };
 }
 
-/** The `data:` payloads of an event stream. */
 export function dataOf(text: string): readonly string[] {
   return text
     .split("\n")

@@ -2,9 +2,7 @@
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { TestControl } from "./control.ts";
 
-/** The facts about it that a check needs. */
 export interface FullConfiguration {
-  /** Secret of a key that works. */
   readonly secret: string;
   /** Credentials as they were given. */
   readonly credentials: {
@@ -15,7 +13,6 @@ export interface FullConfiguration {
   };
 }
 
-/** Fills an empty service. Throws when a route refuses. */
 export async function fillConfiguration({ must: send }: Pick<TestControl, "must">): Promise<FullConfiguration> {
   const credentials = {
     model: "model-credential",

@@ -32,7 +32,6 @@ export interface Minted {
   readonly mark: string;
 }
 
-/** Who sends a chat, and to which model. */
 type ChatCaller = Pick<Minted, "secret" | "mark"> &
   Partial<Pick<Minted, "tenant" | "key">> & { readonly model: Pick<Model, "model_name"> };
 
@@ -54,7 +53,6 @@ export class Gateway {
     return this.#at.proxyUrl;
   }
 
-  /** A Management request. */
   async admin(method: string, path: string, body?: unknown): Promise<Response> {
     return await fetch(`${this.#at.adminUrl}/api/v1${path}`, {
       method,
@@ -110,7 +108,6 @@ export class Gateway {
     return { tenant, key, secret, model: record, mark };
   }
 
-  /** A chat request of a minted tenant. */
   async chat(minted: ChatCaller, options: ChatOptions = {}): Promise<Response> {
     return await fetch(`${this.#at.proxyUrl}/v1/chat/completions`, {
       method: "POST",
@@ -146,7 +143,6 @@ export class Gateway {
     return (await this.allRows(tenantId)).map((row) => row.request_id);
   }
 
-  /** All of a tenant's rows, newest first. */
   async allRows(tenantId: string): Promise<readonly UsageLog[]> {
     const seen: UsageLog[] = [];
     let cursor = "";

@@ -42,7 +42,6 @@ export const BOON_SETTINGS = {
   compression_enabled: true,
 } as const satisfies Partial<BoonsValue>;
 
-/** Those of the auto router. */
 export const AUTO_ROUTER_SETTINGS = {
   classifier_enabled: true,
   classifier_model: "classifier",
@@ -57,7 +56,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return await setupWith(project, { GATEWAY_WORKERS: process.env["TEST_WORKERS"] ?? "1" });
 }
 
-/** The same with more variables. */
 export async function setupWith(
   project: TestProject,
   more: Readonly<Record<string, string>>,

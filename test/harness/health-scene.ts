@@ -12,7 +12,6 @@ import { type HttpSink, type SinkAnswer, startHttpSink } from "./http-sink.ts";
 const TICK_MS = 30_000;
 /** Catalogs are remembered for a minute. */
 const FORGOTTEN_MS = 60_000;
-/** No server answers there. */
 const NOWHERE = "http://127.0.0.1:9/v1";
 
 export type HealthScene = Awaited<ReturnType<typeof startHealthScene>>;
@@ -47,11 +46,9 @@ export async function startHealthScene(options: ControlOptions = {}) {
      */
     answers: {} as Readonly<Record<string, SinkAnswer | null>>,
     nowMs: (): number => nowMs,
-    /** Moves the clock without a run of the worker. */
     skip: (ms: number): void => {
       nowMs += ms;
     },
-    /** Checks the models that are due now. */
     tick,
     /** Moves the clock in steps of the worker's interval; each run ends before the next begins. */
     pass: async (ms: number, tickMs = TICK_MS): Promise<void> => {

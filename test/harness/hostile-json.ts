@@ -3,25 +3,12 @@
  * JavaScript's own JSON would not write (`-0`, `1e400`).
  */
 import fc from "fast-check";
+import { anyNumber } from "./any-number.ts";
 
-/** Every double, and those at a limit of some type. Infinity is written as a number that is too large for a double. */
+/** Infinity is written as a number that is too large for a double. */
 export const anyJsonNumber: fc.Arbitrary<number> = fc.oneof(
-  fc.double({ noNaN: true }),
+  anyNumber.filter((number) => !Number.isNaN(number)),
   fc.integer({ min: -2, max: 2000 }),
-  fc.maxSafeInteger(),
-  fc.constantFrom(
-    -0,
-    0,
-    5e-324,
-    Number.MIN_VALUE * 3,
-    1e-9,
-    0.1,
-    1.5,
-    1e308,
-    Number.MAX_VALUE,
-    Number.POSITIVE_INFINITY,
-  ),
-  fc.constantFrom(2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2, 2 ** 63, -1, -(2 ** 53)),
 );
 
 /** Every text, and texts that have a special meaning somewhere. */
@@ -57,7 +44,6 @@ export const anyJsonText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom("1e3", "NaN", "2026-02-31T00:00:00Z", "2026-02-28T00:00:00Z", "http://127.0.0.1:9/v1", "default"),
 );
 
-/** Every value, nested a few levels deep. */
 export const anyJsonValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, depthIdentifier: "json" },

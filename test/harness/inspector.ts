@@ -7,7 +7,6 @@ interface Reply {
   readonly error?: { readonly message: string };
 }
 
-/** Calls a method of the inspector. Rejects when the inspector refuses or is gone. */
 type Inspect = (method: string, params?: object) => Promise<unknown>;
 
 /** Connects with the worker called `name` while `work` runs. Throws when the inspector at `url` does not know that worker. */

@@ -1,41 +1,26 @@
 /** A key-value store in a process of its own, which a test can kill. It starts again at the same address, empty. */
 import { join } from "node:path";
-import { type Child, jsonLine, startChild, startGuard } from "../../infra/local/process/child.ts";
 import { ownPort } from "./own-port.ts";
+import { startProgram } from "./program-process.ts";
 
 export const STORE_TOKEN = "token";
 
 export type KillableStore = Awaited<ReturnType<typeof startKillableStore>>;
 
 export async function startKillableStore() {
-  const guard = startGuard();
-  const start = async (port: string): Promise<{ child: Child; url: string }> => {
-    const child = await startChild(
-      {
-        name: "redis",
-        command: process.execPath,
-        args: [join(import.meta.dirname, "redis-process.ts"), STORE_TOKEN, port],
-        env: { PATH: process.env["PATH"] },
-        readyFrom: "stdout",
-        readReady: jsonLine,
-        log: () => undefined,
-      },
-      guard,
-    );
-    return { child, url: String((await child.ready)["url"]) };
+  const start = async (port: string) => {
+    const args = [join(import.meta.dirname, "redis-process.ts"), STORE_TOKEN, port];
+    const program = startProgram({ command: process.execPath, args }, {}, "listening", true);
+    return { program, url: String((await program.ready)["url"]) };
   };
-  let { child, url } = await start(String(await ownPort()));
+  let { program, url } = await start(String(await ownPort()));
   return {
     url,
     /** Kills it with SIGKILL; resolves when it runs again, empty. */
     crash: async (): Promise<void> => {
-      process.kill(child.pid, "SIGKILL");
-      await child.exited;
-      ({ child, url } = await start(new URL(url).port));
+      await program.end("SIGKILL");
+      ({ program, url } = await start(new URL(url).port));
     },
-    stop: async (): Promise<void> => {
-      await child.stop(1000);
-      guard.close();
-    },
+    stop: async (): Promise<void> => void (await program.end()),
   };
 }

@@ -2,9 +2,10 @@
  * A stack started as a user starts it: the launcher's entry as a process of its own, so that a test can kill it, send it
  * signals and start it again on the same folder.
  */
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
 import { stackEnv } from "./global-setup.ts";
 import { type ProgramProcess, startProgram } from "./program-process.ts";
@@ -64,14 +65,9 @@ export async function whenReady(program: ProgramProcess, dataDir: string) {
   };
 }
 
-/** Command lines of running processes that contain a text. */
-export async function processesOf(text: string): Promise<readonly string[]> {
-  return (await running()).map(({ line }) => line).filter((line) => line.includes(text));
-}
-
-/** Command lines, with their environments, of running processes that contain a text in either. */
-export async function processesWith(text: string): Promise<readonly string[]> {
-  return (await running("axeww")).map(({ line }) => line).filter((line) => line.includes(text));
+/** Command lines of running processes that contain a text; of `which` "axeww" with their environments. */
+export async function processesOf(text: string, which: "-e" | "axeww" = "-e"): Promise<readonly string[]> {
+  return (await running(which)).map(({ line }) => line).filter((line) => line.includes(text));
 }
 
 /** The processes that a process, or one that it has started, has started with a text in their command line. */
@@ -96,10 +92,8 @@ function below(all: readonly Process[], parent: number): readonly Process[] {
 }
 
 async function running(which = "-e"): Promise<readonly Process[]> {
-  const ps = spawn("ps", [which, "-o", "pid=,ppid=,args="], { stdio: ["ignore", "pipe", "ignore"] });
-  let listing = "";
-  for await (const chunk of ps.stdout) listing += String(chunk);
-  return listing.split("\n").flatMap((line) => {
+  const { stdout } = await promisify(execFile)("ps", [which, "-o", "pid=,ppid=,args="], { maxBuffer: 2 ** 26 });
+  return stdout.split("\n").flatMap((line) => {
     const [, pid, parent] = /^\s*(\d+)\s+(\d+)\s/.exec(line) ?? [];
     return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), line }];
   });

@@ -69,7 +69,6 @@ export function startLoad(
         (owed) => owed >= count,
       );
     },
-    /** Ends the clients; resolves when the last answer is there. */
     stop: async (): Promise<readonly Ended[]> => {
       stopped = true;
       await Promise.all(running);

@@ -36,7 +36,6 @@ export interface LedgerRead {
 interface Asked {
   readonly name: string;
   readonly days: number;
-  /** The query for the period. */
   readonly since: string;
   /** A read of every request in the period. */
   readonly scan: number;
@@ -86,7 +85,6 @@ export function ledgerReads(stored: Stored, someDays: readonly number[]): readon
   ]);
 }
 
-/** The page of requests after `cursor`. */
 function ledgerPage(stored: Stored, name: string, cursor: string): LedgerRead {
   const { since, page } = asked(stored.fill.days, stored);
   return { name, path: `/usage/logs?${since}${cursor}`, budgetRows: page };
@@ -94,7 +92,6 @@ function ledgerPage(stored: Stored, name: string, cursor: string): LedgerRead {
 
 const PAGE_ROWS = 50;
 
-/** A store that was filled. */
 interface Filled {
   readonly stored: Stored;
   rows<T>(statement: string): Promise<readonly T[]>;

@@ -64,17 +64,14 @@ export class TestLedger {
     return this.#at.store;
   }
 
-  /** Where the store is, as a Worker is told it. */
   get place(): { readonly url: string; readonly db: string; readonly user: string; readonly password: string } {
     return { url: this.#at.url, db: DB, ...credentials };
   }
 
-  /** Another connection to the same store. */
   another(): AnalyticsStore {
     return new AnalyticsStore({ url: this.#at.url, db: DB, ...credentials }, this.log);
   }
 
-  /** A store at an address where no server listens. */
   absent(): AnalyticsStore {
     return new AnalyticsStore({ url: "http://127.0.0.1:9", db: DB, ...credentials }, this.log);
   }

@@ -50,7 +50,6 @@ export function useMcp(fixture: Fixture) {
       };
       return await fetch(`${fixture.gateway.proxyUrl}/mcp/${minted.server.name}${rest}`, init as RequestInit);
     },
-    /** The only call with this text that reached the server. */
     seenOnce: async (text: string): Promise<SeenMcpCall> => {
       const [seen, ...more] = await waitFor(
         () => upstream().seen(text),

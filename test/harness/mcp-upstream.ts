@@ -2,14 +2,14 @@
  * An HTTP server in the place of an MCP server, which a test controls. The first segment of the path below its base says
  * how it answers; it records every call. Like the gateway, it knows no JSON-RPC.
  */
-import { createHash } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { listen } from "../../infra/local/http/listen.ts";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { EVENT_STREAM, startHttpSink } from "./http-sink.ts";
+import { sha256 } from "./upstream-routes.ts";
 
 export interface SeenMcpCall {
   readonly method: string;
   readonly url: string;
-  readonly headers: IncomingMessage["headers"];
+  readonly headers: IncomingHttpHeaders;
   readonly bodyBytes: number;
   readonly bodySha256: string;
   /** The connection was closed before the answer was complete. */
@@ -20,40 +20,31 @@ export interface SeenMcpCall {
 
 export async function startMcpUpstream() {
   const calls: SeenMcpCall[] = [];
-  const server = createServer((request, response) => {
-    const hash = createHash("sha256");
-    let bodyBytes = 0;
-    request.on("data", (chunk: Buffer) => {
-      hash.update(chunk);
-      bodyBytes += chunk.byteLength;
+  const sink = await startHttpSink(({ method, url, headers, bytes }) => (response) => {
+    const call: SeenMcpCall = {
+      method,
+      url,
+      headers,
+      bodyBytes: bytes.byteLength,
+      bodySha256: sha256(bytes),
+      cutOff: false,
+      answered: false,
+      say: (text) => void (text === null ? response.end() : response.write(text)),
+    };
+    calls.push(call);
+    response.on("finish", () => {
+      call.answered = true;
     });
-    request.on("end", () => {
-      const call: SeenMcpCall = {
-        method: request.method ?? "",
-        url: request.url ?? "",
-        headers: request.headers,
-        bodyBytes,
-        bodySha256: hash.digest("hex"),
-        cutOff: false,
-        answered: false,
-        say: (text) => void (text === null ? response.end() : response.write(text)),
-      };
-      calls.push(call);
-      response.on("finish", () => {
-        call.answered = true;
-      });
-      response.on("close", () => {
-        call.cutOff = !call.answered;
-      });
-      answer(call, response);
+    response.on("close", () => {
+      call.cutOff = !call.answered;
     });
+    answer(call, response);
   });
-  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `${listening.url}/mcp`,
+    url: `${sink.url}/mcp`,
     /** The calls whose URL contains this text, in order. */
     seen: (text: string): readonly SeenMcpCall[] => calls.filter((call) => call.url.includes(text)),
-    close: async (): Promise<void> => await listening.close(),
+    close: sink.close,
   };
 }
 
@@ -74,13 +65,13 @@ function answer(call: SeenMcpCall, response: ServerResponse): void {
       return;
     case "events":
       // The test decides what is written.
-      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.writeHead(200, EVENT_STREAM);
       response.flushHeaders();
       return;
     case "silent":
       return;
     case "cut":
-      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.writeHead(200, EVENT_STREAM);
       response.write("data: 1\n\n", () => response.destroy());
       return;
     default:

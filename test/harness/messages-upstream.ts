@@ -5,9 +5,9 @@
  * `id=<n>` (an id of so many characters).
  */
 
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { listen } from "../../infra/local/http/listen.ts";
+import { EVENT_STREAM, namedEvents, startHttpSink } from "./http-sink.ts";
 import { type Behaviour, behaviourOf } from "./upstream-behaviour.ts";
 
 interface Block {
@@ -42,30 +42,20 @@ export const MESSAGES_USAGE = {
 
 export async function startMessagesUpstream() {
   const seen: SeenMessage[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const text = Buffer.concat(chunks).toString();
-      const call: SeenMessage = {
-        path: request.url ?? "",
-        headers: request.headers,
-        body: (text === "" ? {} : JSON.parse(text)) as MessagesBody,
-        cutOff: false,
-      };
-      seen.push(call);
-      response.on("close", () => {
-        call.cutOff = !response.writableFinished;
-      });
-      void answer(call, response);
+  const sink = await startHttpSink(({ url: path, headers, body: text }) => async (response) => {
+    const body = (text === "" ? {} : JSON.parse(text)) as MessagesBody;
+    const call: SeenMessage = { path, headers, body, cutOff: false };
+    seen.push(call);
+    response.on("close", () => {
+      call.cutOff = !response.writableFinished;
     });
+    await answer(call, response);
   });
-  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `${listening.url}/v1`,
+    url: `${sink.url}/v1`,
     /** The calls whose body has this text, in order. */
     seen: (text: string): readonly SeenMessage[] => seen.filter(({ body }) => JSON.stringify(body).includes(text)),
-    close: async (): Promise<void> => await listening.close(),
+    close: sink.close,
   };
 }
 
@@ -92,11 +82,11 @@ async function answer({ path, headers, body }: SeenMessage, response: ServerResp
     model: "claude-fake",
     stop_reason: isCall ? "tool_use" : "end_turn",
     stop_sequence: null,
+    content: blocks,
+    usage: MESSAGES_USAGE,
   };
-  if (body.stream === true) return await streamed(behaviour, message, blocks, response);
-  response
-    .writeHead(200, { "content-type": "application/json" })
-    .end(JSON.stringify({ ...message, content: blocks, usage: MESSAGES_USAGE }));
+  if (body.stream === true) return await streamed(behaviour, message, response);
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(message));
 }
 
 /** What the API refuses a request for; null: nothing. */
@@ -129,64 +119,61 @@ function blocksOf(behaviour: Behaviour, { messages, tools }: MessagesBody): read
   return [...before, { type: "text", text: text ?? (turns === 0 ? "hello world" : `done after ${turns}`) }];
 }
 
-async function streamed(
-  behaviour: Behaviour,
-  message: object,
-  blocks: readonly Block[],
-  response: ServerResponse,
-): Promise<void> {
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const [at, event] of eventsOf(behaviour, message, blocks).entries()) {
+async function streamed(behaviour: Behaviour, message: WholeMessage, response: ServerResponse): Promise<void> {
+  response.writeHead(200, EVENT_STREAM);
+  for (const [at, event] of messageStream(message, behaviour.number("chunks", 0)).entries()) {
     if (response.destroyed) return;
     if (at === 4 && behaviour.words.has("cut")) return void response.socket?.resetAndDestroy();
     if (at === 4 && behaviour.words.has("late-error"))
-      response.write(named({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }));
+      response.write(namedEvents({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }));
     if (event.type === "message_delta" && behaviour.words.has("early")) return void response.end();
-    response.write(named(event));
+    response.write(namedEvents(event));
     const paceMs = behaviour.number("pace", 0);
     if (paceMs > 0) await pause(paceMs);
   }
   response.end();
 }
 
-const named = (event: Block): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+interface WholeMessage {
+  readonly stop_reason: string;
+  readonly content: readonly Block[];
+  readonly usage: object & { readonly output_tokens: number };
+}
 
-function eventsOf(behaviour: Behaviour, message: object, blocks: readonly Block[]): readonly Block[] {
-  const { output_tokens, ...input } = MESSAGES_USAGE;
-  const start = { ...message, stop_reason: null, content: [], usage: { ...input, output_tokens: 1 } };
-  const delta = (index: number, of: Block): Block => ({ type: "content_block_delta", index, delta: of });
-  const deltas = (index: number, block: Block): readonly Block[] => {
-    const parts = (text: unknown): readonly string[] => String(text).match(/.{1,3}/gs) ?? [];
-    if (block.type === "tool_use")
-      return parts(JSON.stringify(block["input"])).map((partial_json) =>
-        delta(index, { type: "input_json_delta", partial_json }),
-      );
-    if (block.type === "thinking")
-      return [
-        ...parts(block["thinking"]).map((thinking) => delta(index, { type: "thinking_delta", thinking })),
-        delta(index, { type: "signature_delta", signature: block["signature"] }),
-      ];
-    const more = Array.from({ length: behaviour.number("chunks", 0) }, (_, at) => `w${at} `);
-    return [...parts(block["text"]), ...more].map((text) => delta(index, { type: "text_delta", text }));
-  };
-  const empty: Readonly<Record<string, object>> = {
-    text: { text: "" },
-    thinking: { thinking: "", signature: "" },
-    tool_use: { input: {} },
-  };
+/** The events of a message, its texts in pieces of three characters, the last one with so many pieces `more`. */
+export function messageStream({ content, usage, ...message }: WholeMessage, more = 0): readonly Block[] {
+  const begun = { ...message, stop_reason: null, content: [], usage: { ...usage, output_tokens: 1 } };
+  const { stop_reason } = message;
+  const { output_tokens } = usage;
   return [
-    { type: "message_start", message: start },
+    { type: "message_start", message: begun },
     { type: "ping" },
-    ...blocks.flatMap((block, index) => [
-      { type: "content_block_start", index, content_block: { ...block, ...empty[block.type] } },
-      ...deltas(index, block),
+    ...content.flatMap((block, index) => [
+      { type: "content_block_start", index, content_block: { ...block, ...EMPTY[block.type] } },
+      ...deltasOf(block, more).map((delta) => ({ type: "content_block_delta", index, delta })),
       { type: "content_block_stop", index },
     ]),
-    {
-      type: "message_delta",
-      delta: { stop_reason: (message as { stop_reason: string }).stop_reason, stop_sequence: null },
-      usage: { output_tokens },
-    },
+    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens } },
     { type: "message_stop" },
   ];
+}
+
+/** What blocks begin with. */
+const EMPTY: Readonly<Record<string, object>> = {
+  text: { text: "" },
+  thinking: { thinking: "", signature: "" },
+  tool_use: { input: {} },
+};
+
+function deltasOf(block: Block, more: number): readonly Block[] {
+  const parts = (text: unknown): readonly string[] => String(text).match(/.{1,3}/gs) ?? [];
+  if (block.type === "tool_use")
+    return parts(JSON.stringify(block["input"])).map((partial_json) => ({ type: "input_json_delta", partial_json }));
+  if (block.type === "thinking")
+    return [
+      ...parts(block["thinking"]).map((thinking) => ({ type: "thinking_delta", thinking })),
+      { type: "signature_delta", signature: block["signature"] },
+    ];
+  const texts = [...parts(block["text"]), ...Array.from({ length: more }, (_, at) => `w${at} `)];
+  return texts.map((text) => ({ type: "text_delta", text }));
 }

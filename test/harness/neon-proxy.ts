@@ -4,23 +4,18 @@
  */
 import { createServer } from "node:http";
 import { connect } from "node:net";
+import { pipeline } from "node:stream";
 import { neonConfig } from "@neondatabase/serverless";
-import { WebSocketServer } from "ws";
+import { createWebSocketStream, WebSocketServer } from "ws";
 import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import type { Postgres } from "./postgres.ts";
 
-/** Listens on a free port of this machine. */
 export async function startNeonProxy(server: Pick<Postgres, "host" | "port">): Promise<Listening> {
   const front = createServer((_request, response) => void response.writeHead(426).end());
   const sockets = new WebSocketServer({ server: front, perMessageDeflate: false });
   sockets.on("connection", (socket) => {
     const upstream = connect(server.port, server.host).setNoDelay(true);
-    socket.on("message", (data: Buffer) => upstream.write(data));
-    socket.on("close", () => upstream.end());
-    socket.on("error", () => upstream.destroy());
-    upstream.on("data", (data: Buffer) => socket.send(data));
-    upstream.on("close", () => socket.close());
-    upstream.on("error", () => socket.close());
+    pipeline(upstream, createWebSocketStream(socket), upstream, () => undefined);
   });
   const listening = await listen(front, "127.0.0.1", 0);
   return {

@@ -3,8 +3,9 @@
  * found is given to any other socket of the machine as soon as the probe has closed, so that the server may find it taken.
  */
 import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { listen } from "../../infra/local/http/listen.ts";
 
 const FIRST = 20_000;
@@ -32,5 +33,18 @@ export async function ownPort(): Promise<number> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
     }
+  }
+}
+
+/** Whether somebody listens on a port of loopback. */
+export async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
   }
 }

@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type InnerAddress, innerOf, startFrontProxy } from "../../infra/local/front.ts";
-import { startGuard } from "../../infra/local/process/child.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { Gateway } from "./gateway.ts";
 import { startPostgres } from "./postgres.ts";
@@ -31,7 +30,6 @@ export async function startPlanes(
   ofBoth: Variables = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), "gateway-planes-"));
-  const guard = startGuard();
   const backend = memoryBackend();
   // The control service starts before the data plane has an address, so it gets one that leads there.
   let edgeAddress: InnerAddress | undefined;
@@ -40,10 +38,10 @@ export async function startPlanes(
     startRedisServer(backend, PASSWORD),
     startFrontProxy("127.0.0.1", 0, () => (edgeAddress === undefined ? [] : [edgeAddress])),
   ]);
-  const clickhouse = await startClickhouse(folder, PASSWORD, guard);
+  const clickhouse = await startClickhouse(folder, PASSWORD);
   const stores = {
     GATEWAY_REDIS_URL: redis.url,
-    GATEWAY_CLICKHOUSE_URL: String((await clickhouse.ready)["url"]),
+    GATEWAY_CLICKHOUSE_URL: clickhouse.url,
     GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
     GATEWAY_INTERNAL_TOKEN: INTERNAL_TOKEN,
   };
@@ -52,8 +50,7 @@ export async function startPlanes(
   const close = async (): Promise<void> => {
     await Promise.all(running.map(async (plane) => await plane.end()));
     await toEdge.close();
-    await clickhouse.stop(2_000);
-    guard.close();
+    await clickhouse.stop();
     await redis.close();
     await backend.close();
     await postgres.stop();

@@ -4,9 +4,8 @@
  * (CLOUDFLARE_API_BASE_URL).
  */
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage } from "node:http";
 import { z } from "zod";
-import { listen } from "../../infra/local/http/listen.ts";
+import { jsonAnswer, type SinkAnswer, type SinkRequest, startHttpSink } from "./http-sink.ts";
 
 const ACCOUNT = { id: "0123456789abcdef0123456789abcdef", name: "Acme" };
 
@@ -16,7 +15,6 @@ interface PlatformVersion {
   /** Null: its upload gave none. */
   readonly tag: string | null;
   readonly migrationTag: string | null;
-  /** Names and types of what is bound. */
   readonly bindings: readonly { readonly name: string; readonly type: string }[];
   /** The bytes of the files of the upload, by content type. */
   readonly files: Readonly<Record<string, number>>;
@@ -55,36 +53,23 @@ export interface PlatformState {
 export async function startPlatformApi(worker: string, state: PlatformState) {
   /** `state`: the next one; a test sets it before it deploys. */
   const api = { state };
-  const server = createServer((request, response) => {
-    void answer(api.state, worker, request).then(({ status, body }) => {
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-    });
-  });
-  const listening = await listen(server, "127.0.0.1", 0);
-  return Object.assign(api, { url: `${listening.url}/client/v4`, close: async () => await listening.close() });
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: object;
+  const sink = await startHttpSink(async (asked) => await answer(api.state, worker, asked));
+  return Object.assign(api, { url: `${sink.url}/client/v4`, close: sink.close });
 }
 
 const PAGE = { page: 1, per_page: 50, count: 1, total_count: 1, total_pages: 1 };
-const said = (result: unknown): Answer => ({
-  status: 200,
-  body: { success: true, errors: [], messages: [], result, result_info: PAGE },
-});
-const refused = (status: number, code: number, message: string): Answer => ({
-  status,
-  body: { success: false, errors: [{ code, message }], messages: [], result: null },
-});
+const said = (result: unknown): SinkAnswer =>
+  jsonAnswer({ success: true, errors: [], messages: [], result, result_info: PAGE });
+const refused = (status: number, code: number, message: string): SinkAnswer =>
+  jsonAnswer({ success: false, errors: [{ code, message }], messages: [], result: null }, status);
 const NO_WORKER = refused(404, 10007, "This Worker does not exist on your account.");
 
-async function answer(state: PlatformState, name: string, request: IncomingMessage): Promise<Answer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of request) chunks.push(chunk as Uint8Array);
-  const body = Buffer.concat(chunks);
-  const path = new URL(request.url ?? "/", "http://api").pathname.replace("/client/v4", "");
+async function answer(
+  state: PlatformState,
+  name: string,
+  { method, url, headers, bytes }: SinkRequest,
+): Promise<SinkAnswer> {
+  const path = new URL(url, "http://api").pathname.replace("/client/v4", "");
   const account = `/accounts/${ACCOUNT.id}/workers`;
   if (path === "/accounts") return said([ACCOUNT]);
   if (path === "/memberships") return said([{ id: "membership", account: ACCOUNT }]);
@@ -95,19 +80,24 @@ async function answer(state: PlatformState, name: string, request: IncomingMessa
   if (path === `${account}/workers/${name}`)
     return said({ name, subdomain: { enabled: false, previews_enabled: false } });
   if (!path.startsWith(`${account}/scripts/${name}`)) return refused(404, 7003, `Could not route to ${path}`);
-  const what = `${request.method} ${path.slice(`${account}/scripts/${name}`.length)}`;
+  const what = `${method} ${path.slice(`${account}/scripts/${name}`.length)}`;
   const { failing } = state;
   if (failing?.request === what) return refused(failing.status, failing.code, failing.message);
-  return await ofScript(state, what, body, request.headers["content-type"] ?? "");
+  return await ofScript(state, what, bytes, headers["content-type"] ?? "");
 }
 
-function aboutService({ worker }: PlatformState): Answer {
+function aboutService({ worker }: PlatformState): SinkAnswer {
   if (worker === null) return NO_WORKER;
   const script = { tag: "tag", last_deployed_from: "wrangler", migration_tag: worker.migrationTag ?? undefined };
   return said({ default_environment: { environment: "production", script, script_tag: "tag" } });
 }
 
-async function ofScript(state: PlatformState, what: string, body: Buffer, type: string): Promise<Answer> {
+async function ofScript(
+  state: PlatformState,
+  what: string,
+  body: Buffer<ArrayBuffer>,
+  type: string,
+): Promise<SinkAnswer> {
   if (what === "PUT ") return await deployed(state, body, type);
   const { worker } = state;
   if (worker === null) return NO_WORKER;
@@ -127,21 +117,21 @@ async function ofScript(state: PlatformState, what: string, body: Buffer, type: 
       return said({ items: worker.versions.map(versionText) });
     case "GET /secrets":
       return said(Object.keys(worker.secrets).map((name) => ({ name, type: "secret_text" })));
-    case "GET /settings":
-      return said({ bindings: [] });
-    case "PATCH /script-settings":
-      return said({});
-    case "POST /subdomain":
-      return said({ enabled: false, previews_enabled: false });
-    case "POST /domains/changeset":
-      return said({ added: [], removed: [], updated: [], conflicting: [] });
     case "PUT /domains/records":
       await change(state, "domains");
       return said({ previews_enabled: false });
     default:
-      return refused(404, 7003, `Could not route to ${what}`);
+      return UNCHANGING[what] ?? refused(404, 7003, `Could not route to ${what}`);
   }
 }
+
+/** What is the same whatever was deployed. */
+const UNCHANGING: Readonly<Record<string, SinkAnswer>> = {
+  "GET /settings": said({ bindings: [] }),
+  "PATCH /script-settings": said({}),
+  "POST /subdomain": said({ enabled: false, previews_enabled: false }),
+  "POST /domains/changeset": said({ added: [], removed: [], updated: [], conflicting: [] }),
+};
 
 const metadataSchema = z.object({
   bindings: z.array(z.object({ name: z.string(), type: z.string(), text: z.string().optional() })),
@@ -149,8 +139,8 @@ const metadataSchema = z.object({
   annotations: z.object({ "workers/tag": z.string() }),
 });
 
-async function readUpload(body: Buffer, type: string, migrationTag: string | null) {
-  const form = await new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData();
+async function readUpload(body: Buffer<ArrayBuffer>, type: string, migrationTag: string | null) {
+  const form = await new Response(body, { headers: { "content-type": type } }).formData();
   const text = form.get("metadata");
   const metadata = metadataSchema.parse(typeof text === "string" ? JSON.parse(text) : null);
   const files = [...form.values()].flatMap((file) =>
@@ -167,7 +157,12 @@ async function readUpload(body: Buffer, type: string, migrationTag: string | nul
   return { metadata, version };
 }
 
-async function uploaded(state: PlatformState, worker: PlatformWorker, body: Buffer, type: string): Promise<Answer> {
+async function uploaded(
+  state: PlatformState,
+  worker: PlatformWorker,
+  body: Buffer<ArrayBuffer>,
+  type: string,
+): Promise<SinkAnswer> {
   const { version } = await readUpload(body, type, worker.migrationTag);
   const unset = version.bindings.find((binding) => binding.type === "inherit" && !(binding.name in worker.secrets));
   if (unset !== undefined) return refused(400, 10056, `inherit binding '${unset.name}' is invalid`);
@@ -176,7 +171,7 @@ async function uploaded(state: PlatformState, worker: PlatformWorker, body: Buff
   return said({ id: version.id, startup_time_ms: 12, resources: {}, metadata: {} });
 }
 
-async function deployed(state: PlatformState, body: Buffer, type: string): Promise<Answer> {
+async function deployed(state: PlatformState, body: Buffer<ArrayBuffer>, type: string): Promise<SinkAnswer> {
   const { metadata, version } = await readUpload(body, type, state.worker?.migrationTag ?? null);
   const secrets = metadata.bindings.filter((binding) => binding.type === "secret_text");
   const migrated = metadata.migrations === undefined ? "" : ` migrated to ${metadata.migrations.new_tag}`;
@@ -194,7 +189,7 @@ async function deployed(state: PlatformState, body: Buffer, type: string): Promi
 
 const divisionSchema = z.object({ versions: z.array(z.object({ version_id: z.string(), percentage: z.number() })) });
 
-async function divided(state: PlatformState, worker: PlatformWorker, body: Buffer): Promise<Answer> {
+async function divided(state: PlatformState, worker: PlatformWorker, body: Buffer<ArrayBuffer>): Promise<SinkAnswer> {
   const { versions } = divisionSchema.parse(JSON.parse(body.toString()));
   const sum = versions.reduce((total, { percentage }) => total + percentage, 0);
   if (sum !== 100) return refused(400, 10064, "Sum of version percentages must be 100");
@@ -230,7 +225,6 @@ function versionText({ id, created, tag, migrationTag, bindings }: PlatformVersi
 /** The id of the version that served before a test. */
 export const BEFORE = "00000000-0000-4000-8000-000000000001";
 
-/** The secrets of a production Worker. */
 const WORKER_SECRETS = [
   "GATEWAY_INTERNAL_TOKEN",
   "GATEWAY_REDIS_TOKEN",

@@ -3,15 +3,14 @@
  * runs in a folder of its own, as another user when the tests run as root (the server refuses root), and ends with the
  * process that started it at the latest.
  */
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { type SpawnOptions, spawnSync } from "node:child_process";
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { startGuard } from "../../infra/local/process/child.ts";
 import { ownPort } from "./own-port.ts";
+import { startProcess } from "./program-process.ts";
 
 /** The owner of the server's files and processes when the tests run as root: an id, so that no such user needs to exist. */
 const OTHER_UID = 65_534;
@@ -46,7 +45,6 @@ export async function startPostgres() {
     return {
       host: "127.0.0.1",
       port,
-      /** The URL of one of its databases. */
       url: (database: string): string => `postgres://${USER}@127.0.0.1:${port}/${database}`,
       /** Kills the server with SIGKILL and starts it again on the same folder and port. */
       crash: async (): Promise<void> => {
@@ -90,12 +88,10 @@ function copyPrograms(folder: string): string {
   return join(folder, "bin");
 }
 
-type Options = Parameters<typeof spawn>[2];
-
 async function startServer(
   program: string,
   data: string,
-  options: Options,
+  options: SpawnOptions,
   guard: ReturnType<typeof startGuard>,
   wantedPort?: number,
 ): Promise<{ port: number; end: (signal: NodeJS.Signals) => Promise<void> }> {
@@ -103,37 +99,18 @@ async function startServer(
     const port = wantedPort ?? (await ownPort());
     const flags = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=64MB"];
     flags.push("listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200");
-    const child = spawn(program, ["-D", data, "-p", String(port), ...flags.flatMap((flag) => ["-c", flag])], {
-      ...options,
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    if (child.pid === undefined || child.stderr === null) throw new Error(`${program} cannot be started`);
-    guard.watch(child.pid);
-    const pid = child.pid;
-    const closed = once(child, "close");
-    const said: string[] = [];
-    const ready = new Promise<boolean>((resolve) => {
-      createInterface({ input: child.stderr as NonNullable<typeof child.stderr> })
-        .on("line", (line) => {
-          said.push(line);
-          if (line.includes("ready to accept connections")) resolve(true);
-        })
-        .once("close", () => resolve(false));
-    });
-    if (await ready) {
-      return {
-        port,
-        end: async (signal) => {
-          child.kill(signal);
-          await closed;
-          guard.forget(pid);
-        },
-      };
-    }
-    await closed;
-    guard.forget(pid);
-    if (attempt === PORT_TRIES || !said.some((line) => line.includes("could not bind"))) {
-      throw new Error(`postgres did not start: ${said.slice(-5).join(" | ")}`);
-    }
+    const words = ["-D", data, "-p", String(port), ...flags.flatMap((flag) => ["-c", flag])];
+    const server = startProcess(program, words, options, (line) =>
+      line.includes("ready to accept connections") ? true : undefined,
+    );
+    guard.watch(server.pid);
+    const end = async (signal: NodeJS.Signals): Promise<void> => {
+      await server.end(signal);
+      guard.forget(server.pid);
+    };
+    if (await server.ready.catch(() => false)) return { port, end };
+    guard.forget(server.pid);
+    if (attempt === PORT_TRIES || !server.lines.some((line) => line.includes("could not bind")))
+      throw new Error(`postgres did not start: ${server.lines.slice(-5).join(" | ")}`);
   }
 }

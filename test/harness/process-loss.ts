@@ -121,7 +121,6 @@ export async function loseProcess(loss: ProcessLoss) {
   return {
     /** The statuses of calls through other processes that had no whole answer; 0: none at all. */
     others: notWhole.filter((call) => !isOwn(call)).map(({ status }) => status),
-    /** The same of calls through the process. */
     own: notWhole.filter(isOwn).map(({ status }) => status),
     /** A call that waited was served before any stream through another process had ended, so with a slot of the lost one. */
     hasSlotBack: first(waited.filter(({ isWhole }) => isWhole)) < first(streamed.filter((call) => !isOwn(call))),

@@ -1,6 +1,4 @@
 /** Prometheus' own program, reading the metrics of a running gateway with the configuration that the gateway brings. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
@@ -9,27 +7,21 @@ import { startGuard } from "../../infra/local/process/child.ts";
 import { scrapeFileSchema } from "./infra/rules-schema.ts";
 import { ownPort } from "./own-port.ts";
 import { programPath } from "./program-path.ts";
-import { waitFor } from "./wait-for.ts";
+import { startProcess } from "./program-process.ts";
 
 const OURS = join(import.meta.dirname, "../../infra/grafana");
 
-const sampleSchema = z.object({
-  metric: z.record(z.string(), z.string()),
-  value: z.tuple([z.number(), z.string()]),
+const texts = z.record(z.string(), z.string());
+const queryAnswer = z.object({
+  data: z.object({ result: z.array(z.object({ metric: texts, value: z.tuple([z.number(), z.string()]) })) }),
 });
-type PromSample = z.infer<typeof sampleSchema>;
-const queryAnswer = z.object({ data: z.object({ result: z.array(sampleSchema) }) });
-
 const ruleSchema = z.object({
   name: z.string(),
   health: z.string(),
   lastError: z.string().optional(),
   state: z.string(),
-  alerts: z.array(
-    z.object({ annotations: z.record(z.string(), z.string()), labels: z.record(z.string(), z.string()) }),
-  ),
+  alerts: z.array(z.object({ annotations: texts, labels: texts })),
 });
-type Rule = z.infer<typeof ruleSchema>;
 const rulesAnswer = z.object({ data: z.object({ groups: z.array(z.object({ rules: z.array(ruleSchema) })) }) });
 
 export type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
@@ -49,48 +41,30 @@ export async function startPrometheus(folder: string, target: string, docs: stri
   copyFileSync(join(OURS, "alerts.yml"), join(folder, "alerts.yml"));
   const address = `127.0.0.1:${await ownPort()}`;
   const flags = [`--config.file=${config}`, `--storage.tsdb.path=${join(folder, "data")}`];
-  flags.push(`--web.listen-address=${address}`, "--log.level=warn");
+  flags.push(`--web.listen-address=${address}`);
   const guard = startGuard();
-  const child = spawn(program, flags, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
-  const { pid } = child;
-  if (pid === undefined) throw new Error(`${program} cannot be started`);
-  guard.watch(pid);
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  const closed = once(child, "close");
+  const isReady = (line: string) => (line.includes("Server is ready to receive web requests") ? true : undefined);
+  const server = startProcess(program, flags, { cwd: folder }, isReady);
+  guard.watch(server.pid);
   const read = async (path: string, query: Readonly<Record<string, string>> = {}): Promise<unknown> => {
     const response = await fetch(`http://${address}${path}?${new URLSearchParams(query).toString()}`);
     const text = await response.text();
     if (!response.ok) throw new Error(`${JSON.stringify(query)}: ${text}`);
     return JSON.parse(text);
   };
-  await waitFor(
-    async () => {
-      if (child.exitCode !== null) throw new Error(`Prometheus ended: ${said}`);
-      return await fetch(`http://${address}/-/ready`).then(
-        ({ status }) => status,
-        () => 0,
-      );
-    },
-    (status) => status === 200,
-  );
+  await server.ready;
   return {
     /** The result of an instant query. Throws what Prometheus says of a query that it cannot read. */
-    query: async (query: string): Promise<readonly PromSample[]> =>
-      queryAnswer.parse(await read("/api/v1/query", { query })).data.result,
+    query: async (query: string) => queryAnswer.parse(await read("/api/v1/query", { query })).data.result,
     labelValues: async (metric: string, label: string): Promise<readonly string[]> => {
       const answer = await read(`/api/v1/label/${label}/values`, { "match[]": metric });
       return z.object({ data: z.array(z.string()) }).parse(answer).data;
     },
     /** Every rule as it was evaluated last. */
-    rules: async (): Promise<readonly Rule[]> =>
-      rulesAnswer.parse(await read("/api/v1/rules")).data.groups.flatMap(({ rules }) => rules),
+    rules: async () => rulesAnswer.parse(await read("/api/v1/rules")).data.groups.flatMap(({ rules }) => rules),
     stop: async (): Promise<void> => {
-      child.kill("SIGKILL");
-      await closed;
-      guard.forget(pid);
+      await server.end("SIGKILL");
+      guard.forget(server.pid);
       guard.close();
     },
   };

@@ -19,7 +19,6 @@ import type { ModelReplica } from "../../shared/schema/model-replica.ts";
 import { blankRow, blankSpec } from "./replica-records.ts";
 import { isLive, type WorldJob } from "./world-job.ts";
 
-/** What happens to one call. */
 export type Fate = "done" | "fails" | "done but fails" | "killed" | "done, then killed";
 
 const INSTALLATION = "11111111-1111-4111-8111-111111111111";
@@ -42,7 +41,6 @@ class Killed extends Error {
 
 const ACTIVE = ["pending", "starting", "healthy"];
 
-/** The id of the n-th thing of a kind. */
 const uuid = (kind: number, n: number): string =>
   `${String(kind).repeat(8)}-0000-4000-8000-${String(n).padStart(12, "0")}`;
 
@@ -67,7 +65,6 @@ export class ProvisionerWorld {
   readonly #restarts = new Map<string, number>();
   readonly #restartAfter: number;
   #serial = 0;
-  /** The number of the newest job. */
   #jobs = 0;
   #life = 0;
   #provisioner: Provisioner;

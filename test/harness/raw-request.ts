@@ -2,7 +2,9 @@
  * A request whose path, headers and body are sent exactly as they are given: fetch would normalize the path, and refuses a
  * GET with a body.
  */
-import { type IncomingHttpHeaders, request } from "node:http";
+import { once } from "node:events";
+import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 
 export interface RawRequest {
   readonly method: string;
@@ -24,21 +26,9 @@ export interface RawAnswer {
 export async function rawRequest(baseUrl: string, { method, path, headers, body }: RawRequest): Promise<RawAnswer> {
   const { hostname, port } = new URL(baseUrl);
   const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-  return await new Promise((resolve, reject) => {
-    const outgoing = request({ hostname, port, path, method, headers: { ...length, ...headers } }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-      incoming.on("error", reject);
-      incoming.on("end", () =>
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: incoming.headers,
-          requestId: String(incoming.headers["x-gateway-request-id"] ?? ""),
-          text: Buffer.concat(chunks).toString(),
-        }),
-      );
-    });
-    outgoing.on("error", reject);
-    outgoing.end(body);
-  });
+  const outgoing = request({ hostname, port, path, method, headers: { ...length, ...headers } });
+  outgoing.end(body);
+  const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+  const requestId = String(incoming.headers["x-gateway-request-id"] ?? "");
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers, requestId, text: await text(incoming) };
 }

@@ -1,4 +1,5 @@
 /** A client of a WebSocket of the gateway, `/v1/realtime` or `/v1/responses`, that keeps every event it gets. */
+import { text } from "node:stream/consumers";
 import { type ClientOptions, WebSocket } from "ws";
 import type { Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
@@ -36,12 +37,10 @@ export class RealtimeClient {
     this.socket.send(JSON.stringify(event));
   }
 
-  /** Events of a type that have come. */
   of(type: string): readonly Event[] {
     return this.events.filter((event) => event["type"] === type);
   }
 
-  /** The nth event of a type, once it has come. */
   async got(type: string, nth = 1): Promise<Event> {
     await waitFor(
       () => ({ seen: this.of(type).length, events: this.events.slice(-3), closed: this.closed }),
@@ -50,12 +49,8 @@ export class RealtimeClient {
     return this.of(type)[nth - 1] ?? {};
   }
 
-  /** How it was closed. */
   async end(): Promise<Closed> {
-    return (await waitFor(
-      () => this.closed,
-      (closed) => closed !== null,
-    )) as Closed;
+    return await waitFor(() => this.closed);
   }
 }
 
@@ -65,11 +60,9 @@ interface Opening {
   readonly query?: string;
   /** `/v1/realtime` unless it says otherwise. */
   readonly path?: string;
-  /** How TLS is spoken. */
   readonly over?: ClientOptions;
 }
 
-/** The socket of a minted tenant. */
 function realtimeSocket(proxyUrl: string, minted: Minted, opening: Opening = {}): WebSocket {
   const {
     headers = { authorization: `Bearer ${minted.secret}` },
@@ -89,9 +82,7 @@ export async function openRealtime(proxyUrl: string, minted: Minted, opening: Op
   const client = new RealtimeClient(socket);
   socket.once("open", () => resolve(client));
   socket.once("unexpected-response", (_, response) => {
-    const chunks: Buffer[] = [];
-    response.on("data", (chunk: Buffer) => chunks.push(chunk));
-    response.on("end", () => reject(new RefusedUpgrade(response.statusCode ?? 0, Buffer.concat(chunks).toString())));
+    void text(response).then((body) => reject(new RefusedUpgrade(response.statusCode ?? 0, body)));
   });
   socket.once("error", reject);
   return await promise;

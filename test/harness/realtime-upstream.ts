@@ -9,7 +9,6 @@ import { listen } from "../../infra/local/http/listen.ts";
 
 type Event = Readonly<Record<string, unknown>>;
 
-/** A connection as the upstream saw it. */
 interface SeenConnection {
   readonly headers: IncomingHttpHeaders;
   readonly url: string;
@@ -63,7 +62,6 @@ export async function startRealtimeUpstream() {
     url: `${listening.url}/v1`,
     /** An address whose upgrades are refused. */
     refusing: `${listening.url}/refuses/v1`,
-    /** The connections with this name of the model. */
     seen: (model: string): readonly SeenConnection[] =>
       seen.filter(({ url }) => new URL(url, "http://upstream").searchParams.get("model") === model),
     close: async (): Promise<void> => {

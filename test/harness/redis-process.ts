@@ -9,4 +9,4 @@ import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 const [token = "", port = "0"] = process.argv.slice(2);
 const bridge = await startRedisBridge({ backend: memoryBackend(), token, port: Number(port) });
 watchParent(() => process.exit(0));
-process.stdout.write(`${JSON.stringify({ url: bridge.url })}\n`);
+process.stdout.write(`${JSON.stringify({ event: "listening", url: bridge.url })}\n`);

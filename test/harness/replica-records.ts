@@ -1,36 +1,15 @@
 /** Records of managed models and replicas with every field at its default. */
-import type { ManagedModel } from "../../shared/schema/managed-model.ts";
+import { type ManagedModel, putManagedModelSchema } from "../../shared/schema/managed-model.ts";
 import type { ModelReplica } from "../../shared/schema/model-replica.ts";
 
 /** A spec that wants two replicas on port 8000. */
 export function blankSpec(model_id: string, model_name: string, created_at: string): ManagedModel {
   return {
+    ...putManagedModelSchema.parse({ partition: "gpu", launch_command: "serve", serving_port: 8000 }),
     model_id,
     model_name,
     model_type: "chat",
     upstream_model: model_name,
-    enabled: true,
-    partition: "gpu",
-    gres: "",
-    nodes: 1,
-    constraints: null,
-    exclude: null,
-    account: null,
-    qos: null,
-    time_limit: null,
-    cpus_per_task: null,
-    mem: null,
-    image: "",
-    preamble: "",
-    log_output_dir: "",
-    launch_command: "serve",
-    script_body: "",
-    serving_port: 8000,
-    health_path: "/health",
-    target_replicas: 2,
-    min_replicas: 1,
-    max_job_failures: 0,
-    launcher_spec: {},
     provision_error: null,
     replicas: { pending: 0, starting: 0, healthy: 0, draining: 0, lost: 0 },
     created_at,

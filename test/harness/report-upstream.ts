@@ -2,13 +2,12 @@
 import { onTestFinished } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import type { Gateway, Minted } from "./gateway.ts";
-import { type HttpSink, type SinkAnswer, startHttpSink } from "./http-sink.ts";
+import { type HttpSink, startHttpSink } from "./http-sink.ts";
 
 export const CHAT = { messages: [{ role: "user", content: "hi" }] };
 const CONTENT = { index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" };
 export const CHAT_ANSWER = { object: "chat.completion", choices: [CONTENT], usage: chatUsage(11, 22) };
 
-/** Usage as chat reports it. */
 export function chatUsage(input: number, output: number) {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
@@ -18,21 +17,6 @@ export async function reportUpstream(answer: HttpSink["answer"]): Promise<HttpSi
   const sink = await startHttpSink(answer);
   onTestFinished(async () => await sink.close());
   return sink;
-}
-
-/** An event stream with this text as its body. */
-export function eventStream(body: string): SinkAnswer {
-  return { headers: { "content-type": "text/event-stream" }, body };
-}
-
-/** Events without names, as chat has them, and the end of the stream. */
-export function chatEvents(...events: readonly object[]): string {
-  return `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
-}
-
-/** Events with names, as messages and responses have them. */
-export function namedEvents(...events: readonly { readonly [name: string]: unknown; readonly type: string }[]): string {
-  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 }
 
 interface Served {
@@ -57,7 +41,6 @@ export async function post(
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** The row of an answer. */
 export async function rowOf(gateway: Gateway, { tenant }: Minted, { headers }: Served): Promise<UsageLog> {
   return await gateway.row(tenant.id, headers.get("x-gateway-request-id"));
 }

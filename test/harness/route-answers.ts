@@ -3,6 +3,8 @@
  * tokens reports 11 in and 22 out.
  */
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { namedEvents, plainEvents } from "./http-sink.ts";
 
 /** A file in a form, as it arrived. */
 export interface SeenFile {
@@ -86,14 +88,10 @@ async function events(response: ServerResponse, list: readonly string[], paceMs 
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   for (const text of list) {
     response.write(text);
-    if (paceMs > 0) await new Promise((resolve) => setTimeout(resolve, paceMs));
+    if (paceMs > 0) await pause(paceMs);
   }
   response.end();
 }
-
-const data = (body: object): string => `data: ${JSON.stringify(body)}\n\n`;
-const named = (body: { readonly type: string; readonly [field: string]: unknown }): string =>
-  `event: ${body.type}\n${data(body)}`;
 
 function wantsUsage(call: SeenCall): boolean {
   return (call.json?.["stream_options"] as { include_usage?: boolean } | undefined)?.include_usage === true;
@@ -126,7 +124,7 @@ function toolOf(call: SeenCall): { readonly name: string; readonly arguments: st
 function chatEvents(call: SeenCall): readonly string[] {
   const tool = toolOf(call);
   const chunk = (delta: object, finish: string | null = null): string =>
-    data({
+    plainEvents({
       id: "chatcmpl-1",
       object: "chat.completion.chunk",
       created: 1,
@@ -137,7 +135,7 @@ function chatEvents(call: SeenCall): readonly string[] {
     tool === null
       ? ["hello", " ", "world"].map((content) => chunk({ content }))
       : [chunk({ tool_calls: [{ index: 0, id: "call_1", type: "function", function: tool }] })];
-  const usage = data({ id: "chatcmpl-1", object: "chat.completion.chunk", choices: [], usage: CHAT_USAGE });
+  const usage = plainEvents({ id: "chatcmpl-1", object: "chat.completion.chunk", choices: [], usage: CHAT_USAGE });
   return [
     chunk({ role: "assistant" }),
     ...words,
@@ -149,7 +147,7 @@ function chatEvents(call: SeenCall): readonly string[] {
 
 function completionEvents(call: SeenCall): readonly string[] {
   const chunk = (choices: readonly object[], more: object = {}): string =>
-    data({ id: "cmpl-1", object: "text_completion", choices, ...more });
+    plainEvents({ id: "cmpl-1", object: "text_completion", choices, ...more });
   return [
     ...["hel", "lo"].map((text) => chunk([textChoice(text, null)])),
     ...(wantsUsage(call) ? [chunk([], { usage: CHAT_USAGE })] : []),
@@ -167,11 +165,11 @@ function responseOf(status: "in_progress" | "completed"): object {
 function responseEvents(): readonly string[] {
   const place = { item_id: "msg_1", output_index: 0, content_index: 0 };
   return [
-    named({ type: "response.created", response: responseOf("in_progress"), sequence_number: 0 }),
+    namedEvents({ type: "response.created", response: responseOf("in_progress"), sequence_number: 0 }),
     ...["hello", " ", "world"].map((delta, at) =>
-      named({ type: "response.output_text.delta", ...place, delta, sequence_number: at + 1 }),
+      namedEvents({ type: "response.output_text.delta", ...place, delta, sequence_number: at + 1 }),
     ),
-    named({ type: "response.completed", response: responseOf("completed"), sequence_number: 4 }),
+    namedEvents({ type: "response.completed", response: responseOf("completed"), sequence_number: 4 }),
   ];
 }
 
@@ -192,14 +190,14 @@ function messageOf(text: string, usage: object): object {
 /** Input tokens are in the first event, output tokens in the last but one, with far more than 16 KiB between them. */
 function messageEvents(): readonly string[] {
   const delta = (text: string): string =>
-    named({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
+    namedEvents({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
   return [
-    named({ type: "message_start", message: messageOf("", { input_tokens: 11, output_tokens: 1 }) }),
-    named({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
+    namedEvents({ type: "message_start", message: messageOf("", { input_tokens: 11, output_tokens: 1 }) }),
+    namedEvents({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
     ...Array.from({ length: 40 }, () => delta("x".repeat(1000))),
-    named({ type: "content_block_stop", index: 0 }),
-    named({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 22 } }),
-    named({ type: "message_stop" }),
+    namedEvents({ type: "content_block_stop", index: 0 }),
+    namedEvents({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 22 } }),
+    namedEvents({ type: "message_stop" }),
   ];
 }
 

@@ -15,85 +15,64 @@ export type Send = (
 
 export const unique = (word: string): string => `${word}-${randomUUID()}`;
 
-/** Makes the records that a path names; returns the path with their names in it, and the record at its end. */
-export async function targetOf(
-  send: Send,
-  path: string,
-): Promise<{ readonly path: string; readonly record: Row | null }> {
-  const make = async (where: string, body: object): Promise<Row> => {
-    const response = await send("POST", `/api/v1${where}`, body);
-    if (!response.ok) throw new Error(`POST ${where} answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as Row;
-  };
-  const tenant = async (): Promise<Row> => await make("/tenants", { name: unique("tenant") });
-  const model = async (): Promise<Row> => await make("/models", { model_name: unique("model"), api_base: NOWHERE });
-  const makeSpec = async ({ id }: Row): Promise<Row> => {
-    const spec = { partition: "gpu", serving_port: 8000, launch_command: "serve" };
-    const response = await send("PUT", `/api/v1/models/${String(id)}/managed`, spec);
-    if (!response.ok) throw new Error(`PUT managed answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as Row;
-  };
-  switch (collectionOf(path)) {
-    case null:
-      return { path, record: null };
-    case "tenants":
-      return named(path, await tenant());
-    case "keys": {
-      const created = await make(`/tenants/${String((await tenant())["id"])}/keys`, {});
-      return named(path, created["key"] as Row);
-    }
-    case "models": {
-      const owner = await model();
-      if (path.includes("/managed")) return { path: fillIn(path, { id: owner["id"] }), record: await makeSpec(owner) };
-      if (!path.includes("{endpoint_id}")) return named(path, owner);
-      const body = { name: unique("endpoint"), api_base: NOWHERE };
-      const endpoint = await make(`/models/${String(owner["id"])}/endpoints`, body);
-      return { path: fillIn(path, { id: owner["id"], endpoint_id: endpoint["id"] }), record: endpoint };
-    }
-    case "replicas":
-      return named(path, await make(`/models/${String((await model())["id"])}/replicas`, { job_id: unique("job") }));
-    case "recipes":
-      return named(path, await make("/recipes", { name: unique("recipe"), body: {} }));
-    case "mcp-servers":
-      return named(path, await make("/mcp-servers", { name: unique("mcp"), upstream_url: NOWHERE }));
-    case "fairshare/groups":
-      return named(path, await make("/fairshare/groups", { name: unique("group") }));
-    case "alert-channels":
-      return named(path, await make("/alert-channels", { name: unique("channel"), type: "webhook", url: NOWHERE }));
-    case "alerts":
-      return { path: fillIn(path, { key: `upstream_5xx_response:${unique("model")}` }), record: null };
-    case "usage/logs":
-      return { path: fillIn(path, { request_id: randomUUID() }), record: null };
-    case "batches":
-      // Only clients of the data plane make one.
-      return { path: fillIn(path, { id: randomUUID() }), record: null };
-    case "benchmarks":
-      // One can only be had by sending real requests.
-      return { path: fillIn(path, { id: randomUUID() }), record: null };
-    case "invitations":
-      return named(path, await make("/invitations", { email: `${unique("guest")}@example.org`, role: "auditor" }));
-    case "group-grants":
-      return named(
-        path,
-        await make("/group-grants", { provider: "corp", group_name: unique("group"), role: "auditor" }),
-      );
-    case "users":
-      // People make themselves, by signing in to the console.
-      return { path: fillIn(path, { id: randomUUID(), session_id: randomUUID() }), record: null };
-    default:
-      throw new Error(`${path}: say in test/harness/route-targets.ts how to make what it names`);
-  }
-}
-
 type Row = Readonly<Record<string, unknown>>;
 
 /** No server listens there. */
 const NOWHERE = "http://127.0.0.1:9/v1";
 
-function collectionOf(path: string): string | null {
-  return /^\/api\/v1\/([^{]+)\/\{/.exec(path)?.[1] ?? null;
-}
+/** The bodies with which records are made that belong to no other one, by their collection. */
+const BODIES: Readonly<Record<string, () => object>> = {
+  tenants: () => ({ name: unique("tenant") }),
+  recipes: () => ({ name: unique("recipe"), body: {} }),
+  "mcp-servers": () => ({ name: unique("mcp"), upstream_url: NOWHERE }),
+  "fairshare/groups": () => ({ name: unique("group") }),
+  "alert-channels": () => ({ name: unique("channel"), type: "webhook", url: NOWHERE }),
+  invitations: () => ({ email: `${unique("guest")}@example.org`, role: "auditor" }),
+  "group-grants": () => ({ provider: "corp", group_name: unique("group"), role: "auditor" }),
+};
 
-function named(path: string, record: Row): { readonly path: string; readonly record: Row } {
-  return { path: fillIn(path, { id: record["id"], name: record["name"] }), record };
+/**
+ * Names of what the Management API does not make: batches are made by clients of the data plane, benchmarks by sending real
+ * requests, and people make themselves, by signing in to the console.
+ */
+const NOT_MADE: Readonly<Record<string, () => Row>> = {
+  alerts: () => ({ key: `upstream_5xx_response:${unique("model")}` }),
+  "usage/logs": () => ({ request_id: randomUUID() }),
+  batches: () => ({ id: randomUUID() }),
+  benchmarks: () => ({ id: randomUUID() }),
+  users: () => ({ id: randomUUID(), session_id: randomUUID() }),
+};
+
+/** Makes the records that a path names; returns the path with their names in it, and the record at its end. */
+export async function targetOf(
+  send: Send,
+  path: string,
+): Promise<{ readonly path: string; readonly record: Row | null }> {
+  const make = async (where: string, body: object, method = "POST"): Promise<Row> => {
+    const response = await send(method, `/api/v1${where}`, body);
+    if (!response.ok) throw new Error(`${method} ${where} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Row;
+  };
+  const named = (record: Row) => ({ path: fillIn(path, { id: record["id"], name: record["name"] }), record });
+  const collection = /^\/api\/v1\/([^{]+)\/\{/.exec(path)?.[1];
+  if (collection === undefined) return { path, record: null };
+  const [body, names] = [BODIES[collection], NOT_MADE[collection]];
+  if (body !== undefined) return named(await make(`/${collection}`, body()));
+  if (names !== undefined) return { path: fillIn(path, names()), record: null };
+  if (collection === "keys") {
+    const { id } = await make("/tenants", { name: unique("tenant") });
+    return named((await make(`/tenants/${String(id)}/keys`, {}))["key"] as Row);
+  }
+  const { id, ...model } = await make("/models", { model_name: unique("model"), api_base: NOWHERE });
+  const own = `/models/${String(id)}`;
+  if (collection === "replicas") return named(await make(`${own}/replicas`, { job_id: unique("job") }));
+  if (collection !== "models")
+    throw new Error(`${path}: say in test/harness/route-targets.ts how to make what it names`);
+  if (path.includes("/managed")) {
+    const spec = { partition: "gpu", serving_port: 8000, launch_command: "serve" };
+    return { path: fillIn(path, { id }), record: await make(`${own}/managed`, spec, "PUT") };
+  }
+  if (!path.includes("{endpoint_id}")) return named({ id, ...model });
+  const endpoint = await make(`${own}/endpoints`, { name: unique("endpoint"), api_base: NOWHERE });
+  return { path: fillIn(path, { id, endpoint_id: endpoint["id"] }), record: endpoint };
 }

@@ -27,17 +27,12 @@ export interface HeldSecret {
 /** By the name in {@link SECRETS}; `heir` is the endpoint without a credential of its own. */
 export type AllHeld = Record<keyof typeof SECRETS | "heir", HeldSecret>;
 
-const kept = (secret: string): HeldSecret => ({ secret, enabled: true });
 /** The secrets after the restore of an unchanged file. */
 export const ALL: AllHeld = {
-  model: kept(SECRETS.model),
-  shared: kept(SECRETS.shared),
-  own: kept(SECRETS.own),
-  mcp: kept(SECRETS.mcp),
-  webhook: kept(SECRETS.webhook),
-  channel: kept(SECRETS.channel),
-  mail: kept(SECRETS.mail),
-  token: kept(SECRETS.token),
+  ...(Object.fromEntries(Object.entries(SECRETS).map(([name, secret]) => [name, { secret, enabled: true }])) as Omit<
+    AllHeld,
+    "heir"
+  >),
   heir: { secret: null, enabled: true },
 };
 
@@ -51,7 +46,6 @@ export class SecretBackup {
   readonly from: TestControl;
   readonly to: TestControl;
   readonly encryptionKey: string;
-  /** The file of the running test. */
   file = {} as Backup;
 
   private constructor(from: TestControl, to: TestControl, encryptionKey: string) {
@@ -122,7 +116,6 @@ export class SecretBackup {
     return this.file.data.api_keys[0] as Data["api_keys"][0];
   }
 
-  /** Every secret of the target in clear. */
   async held(): Promise<AllHeld> {
     const { data } = await this.to.must<Backup>("GET", "/backup/export");
     const open = async (value: unknown): Promise<string | null> =>

@@ -81,7 +81,6 @@ const RESOURCES: Readonly<Record<string, object>> = {
   nodes: { nodes: [{ name: "n01", gres: "gpu:a100:4", cpus: 64, real_memory: 512_000, state: ["IDLE"] }] },
 };
 
-/** A double that listens until it is closed. */
 export async function startSlurmDouble(): Promise<{ readonly double: SlurmDouble; readonly close: () => void }> {
   const double = new SlurmDouble();
   const sink = await startHttpSink((asked) => double.answer(asked));

@@ -41,7 +41,6 @@ export class StackLog {
       .map((line) => JSON.parse(line.slice("workerd | ".length)) as LogLine);
   }
 
-  /** The only such line, as soon as it exists. */
   async request(id: string | null): Promise<LogLine> {
     const found = await waitFor(
       () => this.requests(String(id)),

@@ -5,7 +5,6 @@ interface Api {
   must<T>(method: string, path: string, body?: unknown): Promise<T>;
 }
 
-/** Gives a model such prices. */
 export async function storePrices(api: Api, modelId: string, prices: object): Promise<void> {
   const file = await api.must<Backup>("GET", "/backup/export");
   const models = file.data.models.filter(({ id }) => id === modelId).map((model) => ({ ...model, ...prices }));

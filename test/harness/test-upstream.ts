@@ -3,8 +3,7 @@
  * startTestUpstream}), otherwise in the model name that the gateway sends upstream (upstream-behaviour.ts). It records every
  * request.
  */
-import { createServer } from "node:http";
-import { listen } from "../../infra/local/http/listen.ts";
+import { startHttpSink } from "./http-sink.ts";
 import { answer, type SeenRequest } from "./upstream-answers.ts";
 import { behaviourNow, behaviourOf } from "./upstream-behaviour.ts";
 
@@ -16,43 +15,29 @@ const ADDRESS = /^\/at\/([^/]+)\/([^/]+)/;
 export async function startTestUpstream() {
   const requests: { readonly text: string; readonly name: string; readonly seen: SeenRequest }[] = [];
   const loads = new Map<string, { readonly now: Set<SeenRequest>; peak: number }>();
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const text = Buffer.concat(chunks).toString("utf8");
-      const body = text.trimStart().startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};
-      const [, name = "", words = String(body["model"])] = ADDRESS.exec(request.url ?? "") ?? [];
-      const seen: SeenRequest = {
-        path: request.url ?? "",
-        headers: request.headers,
-        body,
-        chunksWritten: 0,
-        cutOff: false,
-        done: false,
-        fromMs: Date.now(),
-        untilMs: Number.POSITIVE_INFINITY,
-      };
-      const mark = /mark-[0-9a-z-]+/.exec(text)?.[0] ?? "";
-      const earlier = requests.filter((entry) => entry.name === name && entry.text.includes(mark)).length;
-      requests.push({ text, name, seen });
-      const load = loads.get(mark) ?? { now: new Set(), peak: 0 };
-      loads.set(mark, load);
-      // An answer that is completely written is over, though its connection reports it later.
-      for (const other of load.now) if (other.done) load.now.delete(other);
-      load.now.add(seen);
-      load.peak = Math.max(load.peak, load.now.size);
-      response.on("close", () => {
-        load.now.delete(seen);
-        if (seen.done) return;
-        seen.cutOff = true;
-        seen.untilMs = Date.now();
-      });
-      void answer(behaviourNow(behaviourOf(words), earlier), seen, response);
+  const sink = await startHttpSink(({ url: path, headers, body: text }) => async (response) => {
+    const body = text.trimStart().startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};
+    const [, name = "", words = String(body["model"])] = ADDRESS.exec(path) ?? [];
+    const times = { fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
+    const seen: SeenRequest = { path, headers, body, chunksWritten: 0, cutOff: false, done: false, ...times };
+    const mark = /mark-[0-9a-z-]+/.exec(text)?.[0] ?? "";
+    const earlier = requests.filter((entry) => entry.name === name && entry.text.includes(mark)).length;
+    requests.push({ text, name, seen });
+    const load = loads.get(mark) ?? { now: new Set(), peak: 0 };
+    loads.set(mark, load);
+    // An answer that is completely written is over, though its connection reports it later.
+    for (const other of load.now) if (other.done) load.now.delete(other);
+    load.now.add(seen);
+    load.peak = Math.max(load.peak, load.now.size);
+    response.on("close", () => {
+      load.now.delete(seen);
+      if (seen.done) return;
+      seen.cutOff = true;
+      seen.untilMs = Date.now();
     });
+    await answer(behaviourNow(behaviourOf(words), earlier), seen, response);
   });
-  const listening = await listen(server, "127.0.0.1", 0);
-  const origin = listening.url;
+  const origin = sink.url;
   return {
     url: `${origin}/v1`,
     /** A separate address with a behaviour of its own. */
@@ -68,6 +53,6 @@ export async function startTestUpstream() {
     },
     /** The most requests with this text that ran at the same time. */
     peak: (text: string): number => loads.get(text)?.peak ?? 0,
-    close: async (): Promise<void> => await listening.close(),
+    close: sink.close,
   };
 }

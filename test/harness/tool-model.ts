@@ -4,7 +4,7 @@
  * the first tool, as often as its name says (`turns=<n>`). In the end it answers with the results that it has read since
  * that message. It streams when it is asked to.
  */
-import { jsonAnswer, type SinkAnswer, startHttpSink } from "./http-sink.ts";
+import { chatEvents, eventStream, jsonAnswer, type SinkAnswer, startHttpSink } from "./http-sink.ts";
 
 interface Message {
   readonly role: string;
@@ -26,7 +26,6 @@ export async function startToolModel() {
   const sink = await startHttpSink(({ body }) => answer(JSON.parse(body) as ChatRequest));
   return {
     url: `${sink.url}/v1`,
-    /** Requests whose text contains this, in order. */
     seen: (text: string): readonly ChatRequest[] =>
       sink.asked.filter(({ body }) => body.includes(text)).map(({ body }) => JSON.parse(body) as ChatRequest),
     close: sink.close,
@@ -70,6 +69,6 @@ function answer(request: ChatRequest): SinkAnswer {
     { choices: [{ index: 0, delta, finish_reason: null }] },
     { choices: [{ index: 0, delta: {}, finish_reason: finish }] },
     { choices: [], usage: TURN_USAGE },
-  ].map((chunk) => `data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", ...chunk })}\n\n`);
-  return { headers: { "content-type": "text/event-stream" }, body: `${chunks.join("")}data: [DONE]\n\n` };
+  ].map((chunk) => ({ ...head, object: "chat.completion.chunk", ...chunk }));
+  return eventStream(chatEvents(...chunks));
 }

@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, mkdtempSync, openSync, rmdirSync, rmSync, writeF
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { endWith } from "../tiers/run-phases.ts";
 
 const { values, positionals: command } = parseArgs({
   allowPositionals: true,
@@ -56,9 +57,7 @@ try {
 }
 if (failures === 0) rmSync(folder, { recursive: true });
 process.stdout.write(`${runs - failures} runs passed, ${failures} failed\n`);
-process.exitCode = failures === 0 ? 0 : 1;
-// the launcher's channel would keep this process
-if (process.connected) process.disconnect();
+endWith(failures === 0 ? 0 : 1);
 
 function limitGroup(): void {
   mkdirSync(GROUP);

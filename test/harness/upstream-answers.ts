@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import { EVENT_STREAM, plainEvents } from "./http-sink.ts";
 import type { Behaviour } from "./upstream-behaviour.ts";
 
 /** What a test upstream records of a request. */
@@ -94,9 +95,14 @@ function fail(behaviour: Behaviour, status: number, seen: SeenRequest, response:
   else end(seen, response, status, { detail: `status ${status}` });
 }
 
-function end(seen: SeenRequest, response: ServerResponse, status: number, body: object): void {
+/** The answer is completely written in this moment. */
+function done(seen: SeenRequest): void {
   seen.done = true;
   seen.untilMs = Date.now();
+}
+
+function end(seen: SeenRequest, response: ServerResponse, status: number, body: object): void {
+  done(seen);
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
@@ -106,22 +112,20 @@ function half(text: string, response: ServerResponse): void {
 }
 
 function zipped(text: string, seen: SeenRequest, response: ServerResponse): void {
-  seen.done = true;
-  seen.untilMs = Date.now();
+  done(seen);
   response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" }).end(gzipSync(text));
 }
 
 async function stream(behaviour: Behaviour, seen: SeenRequest, response: ServerResponse): Promise<void> {
   const { words } = behaviour;
-  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.writeHead(200, EVENT_STREAM);
   if (words.has("garbage")) {
-    seen.done = true;
-    seen.untilMs = Date.now();
+    done(seen);
     return void response.end(garbage());
   }
   const paceMs = behaviour.number("pace", 0);
   const first = errorOf(behaviour.text("error"));
-  if (first !== null) response.write(`data: ${JSON.stringify(first)}\n\n`);
+  if (first !== null) response.write(plainEvents(first));
   for (const [at, text] of eventsOf(behaviour, seen).entries()) {
     if (response.destroyed) return;
     if (at === 2 && words.has("cut")) return void response.socket?.resetAndDestroy();
@@ -131,17 +135,16 @@ async function stream(behaviour: Behaviour, seen: SeenRequest, response: ServerR
     else response.write(text);
     seen.chunksWritten += 1;
     if (at === 2 && words.has("stall")) return;
-    if (at === 2 && words.has("late-error")) response.write(`data: ${JSON.stringify(errorOf("500"))}\n\n`);
+    if (at === 2 && words.has("late-error")) response.write(plainEvents(errorOf("500") ?? {}));
     if (paceMs > 0) await pause(paceMs);
   }
-  seen.done = true;
-  seen.untilMs = Date.now();
+  done(seen);
   response.end();
 }
 
 function eventsOf(behaviour: Behaviour, seen: SeenRequest): readonly string[] {
   const event = (data: object): string =>
-    `data: ${JSON.stringify({ id: "chatcmpl-test", object: "chat.completion.chunk", ...data })}\n\n`;
+    plainEvents({ id: "chatcmpl-test", object: "chat.completion.chunk", ...data });
   const wantsUsage = (seen.body["stream_options"] as { include_usage?: boolean } | undefined)?.include_usage === true;
   return [
     ...Array.from({ length: behaviour.number("chunks", 4) }, (_, at) =>

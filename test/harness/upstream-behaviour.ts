@@ -10,7 +10,6 @@
 
 export interface Behaviour {
   readonly words: ReadonlySet<string>;
-  /** The number after `name=`. */
   readonly number: (name: string, fallback: number) => number;
   readonly text: (name: string) => string | undefined;
 }

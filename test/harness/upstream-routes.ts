@@ -3,28 +3,27 @@
  * and SHA-256 of the body, its JSON or its form. The answers of the routes are in route-answers.ts.
  */
 import { createHash, randomUUID } from "node:crypto";
-import type { IncomingMessage } from "node:http";
 import type { Gateway, Minted } from "./gateway.ts";
+import { type SinkRequest, startHttpSink } from "./http-sink.ts";
 import { answerRoute, type SeenCall, type SeenFile } from "./route-answers.ts";
-import { useServer } from "./use-started.ts";
+import { useStarted } from "./use-started.ts";
 
 type RouteUpstream = ReturnType<typeof useRouteUpstream>;
 
 /** Registers the hooks; the upstream is there once tests run. */
 export function useRouteUpstream() {
   const calls = new Map<string, SeenCall[]>();
-  const origin = useServer((request, response) => {
-    readCall(request).then(
-      async ({ mark, call }) => {
+  const sink = useStarted(
+    async () =>
+      await startHttpSink(async (asked) => {
+        const { mark, call } = await readCall(asked);
         calls.set(mark, [...(calls.get(mark) ?? []), call]);
-        await answerRoute(call, response);
-      },
-      () => response.destroy(),
-    );
-  });
+        return async (response) => await answerRoute(call, response);
+      }),
+  );
   return {
     /** The base to register as api_base; requests below `/<mark>` are recorded under that mark. */
-    baseOf: (mark: string): string => `${origin()}/${mark}/v1`,
+    baseOf: (mark: string): string => `${sink().url}/${mark}/v1`,
     seen: (mark: string): readonly SeenCall[] => calls.get(mark) ?? [],
   };
 }
@@ -39,23 +38,13 @@ export async function mintAt(
   return { ...(await gateway.mint(upstream.baseOf(mark), "upstream-name", model)), mark };
 }
 
-/** Reads a call whose path begins with `/<mark>`. Rejects when it is cut off, or its body is not what its type says. */
-export async function readCall(request: IncomingMessage): Promise<{ readonly mark: string; readonly call: SeenCall }> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = Buffer.concat(chunks);
-  const [, mark = "", path = ""] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? "") ?? [];
-  const type = request.headers["content-type"] ?? "";
-  const form = type.startsWith("multipart/form-data") ? await formOf(body, type) : { fields: {}, files: {} };
-  const call = {
-    method: request.method ?? "",
-    path,
-    headers: request.headers,
-    size: body.byteLength,
-    sha256: sha256(body),
-    json: type.startsWith("multipart/") || body.byteLength === 0 ? null : (JSON.parse(body.toString()) as object),
-    ...form,
-  } as SeenCall;
+/** A call whose path begins with `/<mark>`. Rejects when its body is not what its type says. */
+export async function readCall({ method, url, headers, bytes, body }: SinkRequest) {
+  const [, mark = "", path = ""] = /^\/([^/]+)(\/.*)$/.exec(url) ?? [];
+  const type = headers["content-type"] ?? "";
+  const form = type.startsWith("multipart/form-data") ? await formOf(bytes, type) : { fields: {}, files: {} };
+  const json = type.startsWith("multipart/") || body === "" ? null : (JSON.parse(body) as SeenCall["json"]);
+  const call: SeenCall = { method, path, headers, size: bytes.byteLength, sha256: sha256(bytes), json, ...form };
   return { mark, call };
 }
 

@@ -10,13 +10,22 @@ const LEAST_PAUSE_MS = 20;
 const MOST_PAUSE_MS = 250;
 const PAUSE_PER_READ = 3;
 
+/** Something is there, or true. */
+type There<T> = Exclude<T, null | undefined | false>;
+
 /**
- * The first result of `read` that `holds` accepts. After each other result it pauses three times as long as the read took,
+ * The first result of `read` that `holds` accepts; without it the first that is not null, undefined or false. After each other result it pauses three times as long as the read took,
  * within bounds. Throws after a generous deadline.
  */
+export async function waitFor<T>(read: () => T | Promise<T>): Promise<There<T>>;
 export async function waitFor<T>(
   read: () => T | Promise<T>,
   holds: (value: T) => boolean,
+  deadlineMs?: number,
+): Promise<T>;
+export async function waitFor<T>(
+  read: () => T | Promise<T>,
+  holds = (value: T): boolean => value !== null && value !== undefined && value !== false,
   deadlineMs = DEADLINE_MS,
 ): Promise<T> {
   const until = Date.now() + deadlineMs;

@@ -14,10 +14,8 @@ interface Wrong {
   readonly body: Body;
 }
 
-/** Values of every type that JSON has. */
 const OF_EVERY_TYPE: readonly unknown[] = ["\u0001 no value of this field", 12.5, true, { a: 1 }, [1], null];
 
-/** A path whose parameters have values. */
 export function fillIn(path: string, values: Readonly<Record<string, unknown>>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
 }

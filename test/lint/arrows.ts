@@ -8,7 +8,6 @@
  */
 import { isTestCode, type SourceModule } from "./modules.ts";
 
-/** All imports below one entry of a folder of what is below another. */
 interface Arrow {
   readonly folder: string;
   readonly from: string;

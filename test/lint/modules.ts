@@ -9,7 +9,6 @@ import { parseSync } from "rolldown/utils";
 /** Stands for every name of a module: `import * as x`, `import("x")`, `export * from "x"`. */
 export const EVERY_NAME = "*";
 
-/** A name that a module exports. */
 interface ExportedName {
   readonly line: number;
   /** `default` for a default export. */
@@ -31,7 +30,6 @@ interface ImportedNames {
   readonly names: readonly string[];
 }
 
-/** One source file of the repository. */
 export interface SourceModule {
   /** Path from the root of the repository, with `/`. */
   readonly path: string;

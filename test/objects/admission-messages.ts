@@ -4,7 +4,6 @@ import { type UsageRow, zeroUsageRow } from "../../shared/usage/usage-row.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";
 import { admissionRequestOf } from "../harness/edge/cell/admission-requests.ts";
 
-/** The usage row of a request that has just begun. */
 export function rowFor(requestId: string, over: Partial<UsageRow> = {}): UsageRow {
   return { ...zeroUsageRow(requestId, Date.now()), tenant_id: crypto.randomUUID(), status_code: 200, ...over };
 }
@@ -23,7 +22,6 @@ export function admissionRequestFor(requestId: string, over: Partial<AdmissionRe
   });
 }
 
-/** The settlement of a request that used `tokens` output tokens. */
 export function settlementFor(requestId: string, tokens = 10): Settlement {
   return {
     row: rowFor(requestId, { admission: "fast", output_tokens: tokens, total_tokens: tokens }),

@@ -23,11 +23,9 @@ import { rowsOnDisk } from "./ledger-world.ts";
 
 const bindings = env as unknown as Bindings;
 const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
-/** A message without content. */
 export const NO_MESSAGE: ExchangeMessage = { ...EMPTY_MESSAGE, n: 1 };
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
-/** A request that holds a slot. */
 interface Running {
   readonly request: AdmissionRequest;
   readonly permit: Permit;
@@ -158,7 +156,6 @@ export class ObjectIsolate {
     return { request, permit };
   }
 
-  /** Sends a request that has to wait. */
   async wait(over: Partial<AdmissionRequest> = {}): Promise<Running> {
     const answer = await this.admit(over);
     if (answer.verdict !== "waiting") throw new Error(`the request is ${answer.verdict}`);
@@ -180,7 +177,6 @@ export class ObjectIsolate {
     await permit.settle(settlement);
   }
 
-  /** Opens a session of a member by hand. */
   async openAs(
     member: Pick<SessionOpening, "member"> & Partial<SessionOpening>,
     message: Partial<ExchangeMessage> = {},

@@ -39,7 +39,6 @@ export function batchOf(
   return { cell: "c", epoch: "e", sequence, orphan, rows: requestIds.map((id) => rowFor(id, over(id))) };
 }
 
-/** Sends an instruction to the store's stand-in. */
 export async function order(given: SinkOrder): Promise<void> {
   await fetch(SINK_CONTROL, { method: "POST", body: JSON.stringify(given) });
 }

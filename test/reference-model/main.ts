@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startGuard } from "../../infra/local/process/child.ts";
 import { startStack } from "../../infra/local/stack.ts";
 import { makeTemplate } from "../harness/database-template.ts";
 import { Gateway } from "../harness/gateway.ts";
@@ -45,19 +44,17 @@ console.log(repeat);
 
 const PASSWORD = "password-of-the-model";
 const folder = mkdtempSync(join(tmpdir(), "gateway-model-"));
-const guard = startGuard();
 await makeTemplate();
 const [store, clickhouse, upstream] = await Promise.all([
   startKillableStore(),
-  startClickhouse(folder, PASSWORD, guard),
+  startClickhouse(folder, PASSWORD),
   startModelUpstream(),
 ]);
-const clickhouseUrl = String((await clickhouse.ready)["url"]);
 const env = stackEnv(folder, {
   GATEWAY_WORKERS: workers,
   GATEWAY_REDIS_URL: store.url,
   GATEWAY_REDIS_TOKEN: STORE_TOKEN,
-  GATEWAY_CLICKHOUSE_URL: clickhouseUrl,
+  GATEWAY_CLICKHOUSE_URL: clickhouse.url,
   GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
 });
 const log = new WorkerLog();
@@ -73,7 +70,7 @@ try {
   const differences = await runModel({
     parts: { stack, store, gateway: new Gateway(stack) },
     upstream,
-    clickhouse: { url: clickhouseUrl, password: PASSWORD },
+    clickhouse: { url: clickhouse.url, password: PASSWORD },
     log,
     seed,
     minutes,
@@ -87,7 +84,6 @@ try {
   await stack.stop();
   await upstream.close();
   await store.stop();
-  await clickhouse.stop(2_000);
-  guard.close();
+  await clickhouse.stop();
   rmSync(folder, { recursive: true, force: true });
 }

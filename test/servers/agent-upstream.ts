@@ -5,7 +5,16 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { type HttpSink, jsonAnswer, type SinkAnswer, startHttpSink } from "../harness/http-sink.ts";
+import {
+  EVENT_STREAM,
+  eventStream,
+  type HttpSink,
+  jsonAnswer,
+  namedEvents,
+  type SinkAnswer,
+  startHttpSink,
+} from "../harness/http-sink.ts";
+import { messageStream } from "../harness/messages-upstream.ts";
 
 /** `error-first` and `error-late` are an error event in a 200, `overloaded` is 529, `rate-limited` 429 with `retry-after`. */
 export type Fault =
@@ -28,12 +37,10 @@ interface AgentRequest {
 
 interface AgentUpstream {
   readonly url: string;
-  /** How many calls a model has had. */
   readonly calls: (model: string) => number;
   readonly close: () => Promise<void>;
 }
 
-/** What a turn reports. */
 export const TURN_TOKENS = { input: 100, output: 10 } as const;
 
 export async function startAgentUpstream(): Promise<AgentUpstream> {
@@ -52,8 +59,8 @@ export async function startAgentUpstream(): Promise<AgentUpstream> {
     }
     const turns = Number(/turns=(\d+)/.exec(request.model)?.[1] ?? 1);
     const tool = results < turns ? shellOf(request) : null;
-    const list = tool === null ? sayEvents(dialect, request) : callEvents(dialect, request, tool, results);
-    return request.stream === true ? events(list) : jsonAnswer(documentOf(list));
+    const turn = tool === null ? sayTurn(dialect, request) : callTurn(dialect, request, tool, results);
+    return request.stream === true ? events(turn.events) : jsonAnswer(turn.document);
   });
   return {
     url: `${sink.url}/v1`,
@@ -81,110 +88,58 @@ export function shellOf({ tools = [] }: Pick<AgentRequest, "tools">): Shell | nu
 
 type Event = Readonly<Record<string, unknown>> & { readonly type: string };
 
-function responsesHead({ model }: AgentRequest, output: readonly object[], status: string): object {
-  const { input, output: made } = TURN_TOKENS;
+/** An answer in one piece, which an agent wants after a broken stream, and the events of its stream. */
+interface Turn {
+  readonly document: object;
+  readonly events: readonly Event[];
+}
+
+function responsesTurn({ model }: AgentRequest, item: object): Turn {
+  const { input, output } = TURN_TOKENS;
   const usage = {
     input_tokens: input,
-    output_tokens: made,
-    total_tokens: input + made,
+    output_tokens: output,
+    total_tokens: input + output,
     input_tokens_details: { cached_tokens: 0 },
     output_tokens_details: { reasoning_tokens: 0 },
   };
-  const done = status === "completed" ? { usage } : {};
-  return { id: `resp_${randomUUID()}`, object: "response", created_at: 1, model, status, output, ...done };
-}
-
-function messagesHead({ model }: AgentRequest): Event {
-  const usage = { input_tokens: TURN_TOKENS.input, output_tokens: 1 };
-  const message = { id: `msg_${randomUUID()}`, type: "message", role: "assistant", model, content: [] };
-  return { type: "message_start", message: { ...message, stop_reason: null, stop_sequence: null, usage } };
-}
-
-function messagesEnd(reason: string): readonly Event[] {
-  const delta = { stop_reason: reason, stop_sequence: null };
-  return [
-    { type: "content_block_stop", index: 0 },
-    { type: "message_delta", delta, usage: { output_tokens: TURN_TOKENS.output } },
-    { type: "message_stop" },
-  ];
-}
-
-function sayEvents(dialect: Dialect, request: AgentRequest): readonly Event[] {
-  const text = "all done";
-  if (dialect === "messages")
-    return [
-      messagesHead(request),
-      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
-      ...messagesEnd("end_turn"),
-    ];
-  const content = [{ type: "output_text", text, annotations: [] }];
-  return itemEvents(request, {
-    type: "message",
-    id: `msg_${randomUUID()}`,
-    role: "assistant",
-    status: "completed",
-    content,
-  });
-}
-
-function callEvents(dialect: Dialect, request: AgentRequest, { name, args }: Shell, turn: number): readonly Event[] {
-  const text = JSON.stringify(args(`echo step-${turn}`));
-  const id = `call_${randomUUID().replaceAll("-", "")}`;
-  if (dialect === "messages")
-    return [
-      messagesHead(request),
-      { type: "content_block_start", index: 0, content_block: { type: "tool_use", id, name, input: {} } },
-      { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: text } },
-      ...messagesEnd("tool_use"),
-    ];
-  return itemEvents(request, {
-    type: "function_call",
-    id: `fc_${id}`,
-    call_id: id,
-    name,
-    arguments: text,
-    status: "completed",
-  });
-}
-
-function itemEvents(request: AgentRequest, item: object): readonly Event[] {
-  return [
-    { type: "response.created", response: responsesHead(request, [], "in_progress") },
+  const begun = { id: `resp_${randomUUID()}`, object: "response", created_at: 1, model, output: [] };
+  const document = { ...begun, status: "completed", output: [item], usage };
+  const events = [
+    { type: "response.created", response: { ...begun, status: "in_progress" } },
     { type: "response.output_item.added", output_index: 0, item },
     { type: "response.output_item.done", output_index: 0, item },
-    { type: "response.completed", response: responsesHead(request, [item], "completed") },
+    { type: "response.completed", response: document },
   ];
+  return { document, events };
 }
 
-/** The document for an agent that wants no stream, as one does after a broken one. */
-function documentOf(list: readonly Event[]): unknown {
-  const done = list.find(({ type }) => type === "response.completed");
-  if (done !== undefined) return done["response"];
-  const part = <T>(type: string, name: string): T => list.find((event) => event.type === type)?.[name] as T;
-  const { text, partial_json } = part<Delta>("content_block_delta", "delta");
-  const block = part<object>("content_block_start", "content_block");
-  const filled =
-    text === undefined ? { ...block, input: JSON.parse(partial_json ?? "{}") as unknown } : { ...block, text };
+function messagesTurn({ model }: AgentRequest, stop_reason: string, block: Event): Turn {
   const usage = { input_tokens: TURN_TOKENS.input, output_tokens: TURN_TOKENS.output };
-  const { stop_reason } = part<Delta>("message_delta", "delta");
-  return { ...part<object>("message_start", "message"), content: [filled], stop_reason, usage };
+  const head = { id: `msg_${randomUUID()}`, type: "message", role: "assistant", model, stop_sequence: null };
+  const document = { ...head, stop_reason, content: [block], usage };
+  return { document, events: messageStream(document) };
 }
 
-interface Delta {
-  readonly text?: string;
-  readonly partial_json?: string;
-  readonly stop_reason?: string;
+function sayTurn(dialect: Dialect, request: AgentRequest): Turn {
+  const text = "all done";
+  if (dialect === "messages") return messagesTurn(request, "end_turn", { type: "text", text });
+  const content = [{ type: "output_text", text, annotations: [] }];
+  const item = { type: "message", id: `msg_${randomUUID()}`, role: "assistant", status: "completed", content };
+  return responsesTurn(request, item);
+}
+
+function callTurn(dialect: Dialect, request: AgentRequest, { name, args }: Shell, turn: number): Turn {
+  const input = args(`echo step-${turn}`);
+  const id = `call_${randomUUID().replaceAll("-", "")}`;
+  if (dialect === "messages") return messagesTurn(request, "tool_use", { type: "tool_use", id, name, input });
+  const call = { type: "function_call", id: `fc_${id}`, call_id: id, name, status: "completed" };
+  return responsesTurn(request, { ...call, arguments: JSON.stringify(input) });
 }
 
 const written = (list: readonly Event[]): string =>
-  list
-    .map((event, at) => `event: ${event.type}\ndata: ${JSON.stringify({ sequence_number: at, ...event })}\n\n`)
-    .join("");
-
-function events(list: readonly Event[]): SinkAnswer {
-  return { headers: { "content-type": "text/event-stream" }, body: written(list) };
-}
+  namedEvents(...list.map((event, at) => ({ sequence_number: at, ...event })));
+const events = (list: readonly Event[]): SinkAnswer => eventStream(written(list));
 
 function errorEvents(dialect: Dialect): readonly Event[] {
   const error = { type: "overloaded_error", code: "server_is_overloaded", message: "Overloaded" };
@@ -194,7 +149,7 @@ function errorEvents(dialect: Dialect): readonly Event[] {
 }
 
 function faultAnswer(fault: Fault, dialect: Dialect): Answer {
-  const begun = dialect === "messages" ? [messagesHead({ model: "m" })] : itemEvents({ model: "m" }, {}).slice(0, 1);
+  const begun = sayTurn(dialect, { model: "m" }).events.slice(0, 1);
   const error = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
   switch (fault) {
     case "error-first":
@@ -213,7 +168,7 @@ function faultAnswer(fault: Fault, dialect: Dialect): Answer {
 }
 
 function reset(response: ServerResponse, sent: string): void {
-  response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+  response.writeHead(200, EVENT_STREAM).flushHeaders();
   if (sent === "") setImmediate(() => response.socket?.resetAndDestroy());
   else response.write(sent, () => setImmediate(() => response.socket?.resetAndDestroy()));
 }

@@ -4,17 +4,14 @@
  * line that says why.
  */
 import { spawn } from "node:child_process";
-import { join } from "node:path";
-import { areaArgs, exitCodeOf, failureOf, isOptional, refuseArea } from "../tiers/optional-area.ts";
+import { areaArgs, exitCodeOf, failureOf, isOptional, refuseArea, vitestOf } from "../tiers/optional-area.ts";
+import { endWith } from "../tiers/run-phases.ts";
 import { installPart, PARTS } from "./parts.ts";
 
 /** What is not done by then has hung. */
 const LIMIT_MS = 40 * 60_000;
-const VITEST = join(import.meta.dirname, "../../node_modules/vitest/vitest.mjs");
 
-process.exitCode = await run();
-// the launcher's channel would keep this process
-if (process.connected) process.disconnect();
+endWith(await run());
 
 async function run(): Promise<number> {
   const named = PARTS.filter(({ name }) => areaArgs.includes(name));
@@ -28,6 +25,6 @@ async function run(): Promise<number> {
   if (present.length === 0 || (present.length < wanted.length && !isOptional))
     return refuseArea("the servers cannot be tested here", "see above");
   const files = [...new Set(present.map(({ file }) => file))];
-  const words = [VITEST, "run", "--project", "servers", ...files, ...rest];
-  return await exitCodeOf(spawn(process.execPath, words, { stdio: "inherit" }), LIMIT_MS);
+  const [node, ...words] = vitestOf("servers", [...files, ...rest]);
+  return await exitCodeOf(spawn(node, words, { stdio: "inherit" }), LIMIT_MS);
 }

@@ -1,8 +1,6 @@
 /** A real model server as a process that a test can kill and start again on the same port. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { ownPort } from "../harness/own-port.ts";
+import { startProcess } from "../harness/program-process.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** Loading a model takes long on a busy machine; what does not serve by then never will. */
@@ -14,8 +12,7 @@ export class ModelServer {
   readonly url: string;
   readonly #command: Command;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #lines: string[] = [];
-  #child: ChildProcess | undefined;
+  #running: ReturnType<typeof startProcess> | undefined;
 
   /** A server that is ready. `command` starts it on a port. */
   static async started(
@@ -34,40 +31,28 @@ export class ModelServer {
     this.#env = env;
   }
 
-  /** Starts it and waits until it is healthy. Throws its last lines when it ends instead. */
+  /** Starts it and waits until it is healthy. Rejects with its last lines when it ends instead. */
   async start(): Promise<void> {
     const [program, ...args] = this.#command;
     // Its own group: a server with several processes is killed whole.
-    const child = spawn(program, args, {
-      env: { ...process.env, ...this.#env },
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true,
-    });
-    this.#child = child;
-    process.once("exit", () => killGroup(child));
-    for (const stream of [child.stdout, child.stderr])
-      createInterface({ input: stream }).on("line", (line) => this.#lines.push(line));
-    await waitFor(
-      async () => {
-        if (child.exitCode !== null || child.signalCode !== null)
-          throw new Error(`the server ended: ${this.#lines.slice(-15).join(" | ")}`);
-        return await fetch(`${this.url}/health`).then(
-          ({ status }) => status,
-          () => 0,
-        );
-      },
-      (status) => status === 200,
-      START_MS,
-    );
+    const how = { env: { ...process.env, ...this.#env }, detached: true };
+    const running = startProcess(program, args, how, () => undefined);
+    this.#running = running;
+    void running.exited.then(() => (this.#running = undefined));
+    process.once("exit", () => this.#kill());
+    const status = async () => await fetch(`${this.url}/health`).catch(() => null);
+    await Promise.race([waitFor(status, (answer) => answer?.status === 200, START_MS), running.ready]);
   }
 
   /** Kills it, as the kernel kills one that is out of memory, and waits until it is gone. */
   async close(): Promise<void> {
-    const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, "exit");
-    killGroup(child);
-    await exited;
+    const running = this.#running;
+    this.#kill();
+    await running?.exited;
+  }
+
+  #kill(): void {
+    if (this.#running !== undefined) process.kill(-this.#running.pid, "SIGKILL");
   }
 
   /** The value of a metric of its own, summed over its labels. */
@@ -77,9 +62,4 @@ export class ModelServer {
     if (values.length === 0) throw new Error(`the server has no metric ${name}`);
     return values.reduce((sum, [, value]) => sum + Number(value), 0);
   }
-}
-
-function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
-  if (pid === undefined || exitCode !== null || signalCode !== null) return;
-  process.kill(-pid, "SIGKILL");
 }

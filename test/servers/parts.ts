@@ -19,7 +19,6 @@ interface Part {
   readonly install: (folder: string) => void;
 }
 
-/** The folder of a part. */
 export function folderOf(name: string): string {
   return join(ROOT, name);
 }

@@ -1,9 +1,10 @@
 /** What must hold behind the gateway for every real model server. */
 import { randomUUID } from "node:crypto";
 import Anthropic from "@anthropic-ai/sdk";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
-import { Gateway, type Minted } from "../harness/gateway.ts";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
 import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import type { Body } from "./bodies.ts";
@@ -35,6 +36,7 @@ const SERVED = 120;
 const TURNS = 20;
 /** What its model, which knows nothing, can ask of the tool. */
 const PLACES = ["here", "there"];
+const ASKED = { role: "user" as const, content: "a b c" };
 const LOOK = {
   name: "look",
   strict: true,
@@ -57,20 +59,24 @@ export function testServer({
   metrics,
 }: RealServer): void {
   const server = useStarted(start);
-  const gateway = new Gateway({
-    proxyUrl: inject("proxyUrl"),
-    adminUrl: inject("adminUrl"),
-    adminToken: inject("adminToken"),
-    metricsUrl: inject("metricsUrl"),
-  });
+  const { gateway } = useGateway();
   let minted: Minted;
   /** The same server, which answers messages itself. */
   let ofMessages: Minted;
   beforeAll(async () => {
-    minted = await gateway.mint(`${server().url}/v1`, model);
-    ofMessages = await gateway.mint(`${server().url}/v1`, model, { api_dialect: "anthropic" });
+    minted = await mint();
+    ofMessages = await mint({ api_dialect: "anthropic" });
   });
 
+  const mint = async (fields: object = {}) => await gateway.mint(`${server().url}/v1`, model, { ...fields });
+  const messagesOf = ({ secret }: Minted) =>
+    new Anthropic({ baseURL: gateway.proxyUrl, apiKey: secret, maxRetries: 0 }).messages;
+  /** A message to a model that answers in chat completions, streamed or not. */
+  const say = async (caller: Minted, stream: boolean, more: Partial<Anthropic.MessageCreateParamsNonStreaming>) => {
+    const request = { model: caller.model.model_name, max_tokens: 12, temperature: 0, messages: [ASKED], ...more };
+    const messages = messagesOf(caller);
+    return stream ? await messages.stream(request).finalMessage() : await messages.create(request);
+  };
   const straight = async ({ path, body }: Body): Promise<Spoken> =>
     await spoken(await post(`${server().url}${path}`, { ...body, model }));
   const through = async ({ path, body }: Body): Promise<{ answer: Spoken; row: UsageLog }> => {
@@ -136,16 +142,7 @@ export function testServer({
     if (slots === null) return;
 
     it.each([false, true])("answers a message by a chat completion, streamed: %s", async (stream) => {
-      const client = new Anthropic({ baseURL: gateway.proxyUrl, apiKey: minted.secret, maxRetries: 0 });
-      const request = {
-        model: minted.model.model_name,
-        max_tokens: 8,
-        system: "be brief",
-        messages: [{ role: "user" as const, content: "a b c" }],
-      };
-      const { content, usage } = stream
-        ? await client.messages.stream(request).finalMessage()
-        : await client.messages.create(request);
+      const { content, usage } = await say(minted, stream, { max_tokens: 8, system: "be brief" });
       expect(content.map(({ type }) => type)).toEqual(["text"]);
       const rows = await waitFor(
         async () => await gateway.rows(minted.tenant.id, "&request_type=messages"),
@@ -156,18 +153,10 @@ export function testServer({
     });
 
     it(`reads ${TURNS} turns of a tool in messages that become chat completions, streamed and not`, async () => {
-      const caller = await gateway.mint(`${server().url}/v1`, model);
-      const client = new Anthropic({ baseURL: gateway.proxyUrl, apiKey: caller.secret, maxRetries: 0 });
-      const history: Anthropic.MessageParam[] = [{ role: "user", content: "a b c" }];
+      const caller = await mint();
+      const history: Anthropic.MessageParam[] = [ASKED];
       for (let turn = 0; turn < TURNS; turn += 1) {
-        const request = {
-          model: caller.model.model_name,
-          max_tokens: 12,
-          temperature: 0,
-          messages: history,
-        };
-        const answer =
-          turn % 2 === 0 ? await client.messages.create(request) : await client.messages.stream(request).finalMessage();
+        const answer = await say(caller, turn % 2 !== 0, { messages: history });
         // A model of random weights makes no calls: the call that it reads is added to what it says.
         const called = { type: "tool_use" as const, id: `call_${turn}`, name: "look", input: { at: "here" } };
         const result = { type: "tool_result" as const, tool_use_id: called.id, content: `seen ${turn}` };
@@ -186,29 +175,17 @@ export function testServer({
     });
 
     it.runIf(callsTools)(`runs ${TURNS} turns of a tool that it has to call, streamed and not`, async () => {
-      const caller = await gateway.mint(`${server().url}/v1`, model);
-      const client = new Anthropic({ baseURL: gateway.proxyUrl, apiKey: caller.secret, maxRetries: 0 });
-      const history: Anthropic.MessageParam[] = [{ role: "user", content: "a b c" }];
+      const caller = await mint();
+      const history: Anthropic.MessageParam[] = [ASKED];
       const inputs: unknown[] = [];
+      const calling = { max_tokens: 200, tools: [LOOK], tool_choice: { type: "any" as const }, messages: history };
       for (let turn = 0; turn < TURNS; turn += 1) {
-        const request = {
-          model: caller.model.model_name,
-          max_tokens: 200,
-          temperature: 0,
-          messages: history,
-          tools: [LOOK],
-          tool_choice: { type: "any" as const },
-        };
-        const { content, stop_reason } =
-          turn % 2 === 0 ? await client.messages.create(request) : await client.messages.stream(request).finalMessage();
+        const { content, stop_reason } = await say(caller, turn % 2 !== 0, calling);
         const calls = content.filter((block) => block.type === "tool_use");
         // its model calls again and again: the last call may be cut by the limit
         inputs.push(...calls.slice(0, stop_reason === "max_tokens" ? -1 : undefined).map(({ input }) => input));
-        const results = calls.map(({ id }) => ({
-          type: "tool_result" as const,
-          tool_use_id: id,
-          content: `seen ${turn}`,
-        }));
+        const seen = { type: "tool_result" as const, content: `seen ${turn}` };
+        const results = calls.map(({ id }) => ({ ...seen, tool_use_id: id }));
         history.push({ role: "assistant", content }, { role: "user", content: results });
       }
       const known = inputs.filter((input) => PLACES.includes((input as { readonly at: string }).at));
@@ -219,19 +196,9 @@ export function testServer({
     });
 
     it.runIf(callsTools)("names the arguments that its model writes for a tool that is not strict", async () => {
-      const caller = await gateway.mint(`${server().url}/v1`, model);
-      const client = new Anthropic({ baseURL: gateway.proxyUrl, apiKey: caller.secret, maxRetries: 0 });
-      const request = {
-        model: caller.model.model_name,
-        max_tokens: 200,
-        temperature: 0,
-        messages: [{ role: "user" as const, content: "a b c" }],
-        tools: [{ ...LOOK, strict: false }],
-        tool_choice: { type: "any" as const },
-      };
-      await expect(client.messages.stream(request).finalMessage()).rejects.toThrow(
-        "the arguments of a tool call are not a JSON object",
-      );
+      const caller = await mint();
+      const loose = { max_tokens: 200, tools: [{ ...LOOK, strict: false }], tool_choice: { type: "any" as const } };
+      await expect(say(caller, true, loose)).rejects.toThrow("the arguments of a tool call are not a JSON object");
       const [row] = await waitFor(
         async () => await gateway.rows(caller.tenant.id),
         (found) => found.length === 1,
@@ -278,10 +245,7 @@ export function testServer({
       const tenants = await Promise.all(
         Object.entries(WEIGHTS).map(async ([role, weight]) => {
           const shared = { model_name: `shared-${mark}`, max_in_flight: slots };
-          const made =
-            role === "heavy"
-              ? await gateway.mint(`${server().url}/v1`, model, shared)
-              : await gateway.mint(`${server().url}/v1`, model);
+          const made = await mint(role === "heavy" ? shared : {});
           await gateway.must("PATCH", `/tenants/${made.tenant.id}`, { weight });
           return { role, caller: { ...made, model: { model_name: shared.model_name } } };
         }),

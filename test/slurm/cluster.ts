@@ -5,9 +5,9 @@
  */
 import { type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
 import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { isListening } from "../harness/own-port.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { LIMITED, NODES, PORTS } from "./cluster-files.ts";
 import { CLUSTER_ROOT, configureCluster, installCluster, rootOf, unmountCluster } from "./cluster-root.ts";
@@ -178,11 +178,6 @@ function commandOf(daemon: Daemon): readonly string[] {
 /** Two runs on one machine would end one another's jobs. Throws while something listens on a port of the cluster. */
 async function refuseShared(): Promise<void> {
   for (const port of Object.values(PORTS)) {
-    const socket = connect(port, "127.0.0.1");
-    const isTaken = await new Promise<boolean>((resolve) => {
-      socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-    });
-    socket.destroy();
-    if (isTaken) throw new Error(`port ${port} is taken: another test cluster runs on this machine`);
+    if (await isListening(port)) throw new Error(`port ${port} is taken: another test cluster runs on this machine`);
   }
 }

@@ -7,22 +7,27 @@ import { spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { areaArgs, exitCodeOf, FIRST_PROCESS, failureOf, isOptional, refuseArea } from "../tiers/optional-area.ts";
+import {
+  areaArgs,
+  exitCodeOf,
+  FIRST_PROCESS,
+  failureOf,
+  isOptional,
+  refuseArea,
+  vitestOf,
+} from "../tiers/optional-area.ts";
+import { endWith } from "../tiers/run-phases.ts";
 import { SlurmCluster } from "./cluster.ts";
 import { CLUSTER_ROOT, clusterObstacle, installCluster, OWN_NAMESPACES, removeCluster } from "./cluster-root.ts";
 
 /** What is not done by then has hung. */
 const LIMIT_MS = 20 * 60_000;
-const VITEST = join(import.meta.dirname, "../../node_modules/vitest/vitest.mjs");
 /** The first process's own word for what it does before the tests where a cluster that does not start is no failure. */
 const BRING_UP = "--bring-up";
 
 const WHAT = "no Slurm can be brought up here";
 
-if (areaArgs.includes(BRING_UP)) await bringUp();
-else process.exitCode = await run();
-// the launcher's channel would keep this process
-if (process.connected) process.disconnect();
+endWith(areaArgs.includes(BRING_UP) ? await bringUp() : await run());
 
 async function run(): Promise<number> {
   const obstacle = clusterObstacle();
@@ -31,24 +36,25 @@ async function run(): Promise<number> {
   try {
     const failure = failureOf(() => installCluster(root));
     if (failure !== null) return refuseArea(WHAT, `cannot be installed: ${failure}`);
-    if (isOptional && (await runApart(root, [import.meta.filename, BRING_UP])) !== 0)
+    if (isOptional && (await runApart(root, [process.execPath, import.meta.filename, BRING_UP])) !== 0)
       return refuseArea(WHAT, "a cluster does not start here, see above");
-    return await runApart(root, [VITEST, "run", "--project", "slurm", ...areaArgs]);
+    return await runApart(root, vitestOf("slurm", areaArgs));
   } finally {
     if (isOptional) removeCluster(root);
   }
 }
 
 /** Starts a cluster and ends it. Throws why it does not start. */
-async function bringUp(): Promise<void> {
+async function bringUp(): Promise<number> {
   const cluster = new SlurmCluster();
   await cluster.up();
   await cluster.down();
+  return 0;
 }
 
-/** Runs a script with a cluster's root and namespaces of its own; its exit code. */
-async function runApart(root: string, script: readonly string[]): Promise<number> {
-  const command = [...FIRST_PROCESS, process.execPath, ...script];
+/** Runs a command with a cluster's root and namespaces of its own; its exit code. */
+async function runApart(root: string, words: readonly string[]): Promise<number> {
+  const command = [...FIRST_PROCESS, ...words];
   const env = { ...process.env, TEST_SLURM_ROOT: root };
   return await exitCodeOf(spawn("unshare", [...OWN_NAMESPACES, ...command], { env, stdio: "inherit" }), LIMIT_MS);
 }

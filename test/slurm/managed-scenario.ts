@@ -59,7 +59,6 @@ export class ManagedScenario {
     return model;
   }
 
-  /** Replaces the spec of a model. */
   async put(model: Model, spec: Readonly<Record<string, unknown>>): Promise<ManagedModel> {
     return await this.gateway.must<ManagedModel>("PUT", `/models/${model.id}/managed`, {
       partition: "gpu",
@@ -100,7 +99,6 @@ export class ManagedScenario {
     return await waitFor(async () => await this.replicas(model), holds, deadlineMs);
   }
 
-  /** The healthy rows once there are so many. */
   async healthy(model: Model, count: number, deadlineMs = DEADLINE_MS): Promise<readonly ModelReplica[]> {
     return inState(await this.until(model, (rows) => inState(rows, "healthy").length === count, deadlineMs), "healthy");
   }

@@ -14,7 +14,6 @@ interface SoakCall {
 
 const SCHEMA = { type: "object", properties: { city: { type: "string" } } };
 
-/** A call of a random kind to a model of this dialect. */
 export function randomCall(modelDialect: Dialect, model: string, mark: string): SoakCall {
   const client: Dialect = Math.random() < 0.5 ? "openai" : "anthropic";
   const stream = Math.random() < 0.75;

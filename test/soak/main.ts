@@ -20,7 +20,6 @@ import { type SoakUpstream, startSoakUpstream } from "./upstream.ts";
 /** How a request ended. A client sends its next one then, and leaves at a random moment: before the answer, in the stream, or never. */
 type Fate = "finished" | "left in the stream" | "left before the answer" | "cut off";
 
-/** One request, from the side of its client. */
 interface Asked {
   readonly tenantId: string;
   readonly kind: string;
@@ -87,7 +86,6 @@ async function sendRequest(gateway: Gateway, { minted, dialect }: Caller, mark: 
   }
 }
 
-/** A tenant with a model of this dialect. */
 interface Caller {
   readonly minted: Minted;
   readonly dialect: Dialect;
@@ -113,44 +111,11 @@ async function load(
   return all;
 }
 
-const EVERY_MS = 1000;
-
 const run = promisify(execFile);
 
-/** The memory of a process, in megabytes. */
 async function residentMb(pid: number): Promise<number> {
   const { stdout } = await run("ps", ["-o", "rss=", "-p", String(pid)]);
   return Number(stdout) / 1024;
-}
-
-/** Reads the memory of `pid` in megabytes, once per second until it is stopped. */
-function watchMemory(pid: number) {
-  const readings: number[] = [];
-  const stopping = new AbortController();
-  const reading = (async () => {
-    while (!stopping.signal.aborted) {
-      readings.push(await residentMb(pid));
-      await pause(EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  })();
-  return {
-    readings,
-    stop: async (): Promise<void> => {
-      stopping.abort();
-      await reading;
-    },
-  };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
-/** The median of each tenth. */
-function tenths(readings: readonly number[]): readonly string[] {
-  const size = Math.max(1, Math.ceil(readings.length / 10));
-  const starts = Array.from({ length: Math.ceil(readings.length / size) }, (_, nth) => nth * size);
-  return starts.map((start) => median(readings.slice(start, start + size)).toFixed(0));
 }
 
 const TENANTS = 6;
@@ -172,7 +137,6 @@ interface Kept {
   readonly marks: ReadonlySet<string>;
 }
 
-/** Every row of these tenants. */
 async function rowsOf(gateway: Gateway, callers: readonly Caller[]): Promise<Kept> {
   const requestIds: string[] = [];
   const marks = new Set<string>();
@@ -184,7 +148,6 @@ async function rowsOf(gateway: Gateway, callers: readonly Caller[]): Promise<Kep
   return { requestIds, marks };
 }
 
-/** The number of requests that the Cell has counted. */
 async function counted(stack: Stack): Promise<number> {
   const text = await (await fetch(`${stack.metricsUrl}/metrics`)).text();
   const samples = [...text.matchAll(/^gateway_requests_total\{[^}]*\} (\d+)/gm)];
@@ -213,7 +176,6 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   }
   const pid = stack.parts.get("workerd")?.pid;
   if (pid === undefined || pid === null) throw new Error("the runtime has no process");
-  const memory = watchMemory(pid);
   const problems: string[] = [];
   const asked = new Map<string, Asked>();
   const part = async (share: number) => {
@@ -231,7 +193,6 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   };
   const first = await part(FIRST_PART);
   const last = await part(1 - FIRST_PART);
-  await memory.stop();
   const { idle } = last;
   // Rows are inserted in batches, each within seconds; a request whose client left is counted after its slot is free.
   const read = async () => ({ kept: await rowsOf(gateway, callers), completed: await counted(stack) });
@@ -270,7 +231,6 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
       `${unseen} left before anything was seen of them, and have no row`,
       `in flight at the end: ${idle?.in_flight ?? "?"}, queued: ${idle?.queued ?? "?"}`,
       `kept of each of ${last.calls - first.calls} calls: ${ofCall.heap.toFixed(0)} bytes of the heap, ${ofCall.process.toFixed(0)} of the process`,
-      `memory of the process by tenths of the time: ${tenths(memory.readings).join(", ")} MB`,
     ].join("\n"),
   );
   return problems;

@@ -115,11 +115,11 @@ describe("a chat with boons", () => {
 
   it.each(BOON_CHANGES)("$name", async (row) => {
     const scene = await stage.make(gateway);
-    for (const one of [...NOTHING_ON, ...(row.first?.(scene) ?? [])]) await write(one);
+    for (const one of [...NOTHING_ON, ...row.first(scene)]) await write(one);
     const before = await stage.show(gateway, scene, row);
     await write(row.change(scene));
     expect({ before, after: await stage.show(gateway, scene, row) }).toEqual({
-      before: row.before ?? "200 own",
+      before: row.before,
       after: row.after,
     });
   });

@@ -9,18 +9,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
-import { jsonAnswer } from "../harness/http-sink.ts";
-import {
-  CHAT,
-  CHAT_ANSWER,
-  chatEvents,
-  chatUsage,
-  eventStream,
-  namedEvents,
-  post,
-  reportUpstream,
-  rowOf,
-} from "../harness/report-upstream.ts";
+import { chatEvents, eventStream, jsonAnswer, namedEvents } from "../harness/http-sink.ts";
+import { CHAT, CHAT_ANSWER, chatUsage, post, reportUpstream, rowOf } from "../harness/report-upstream.ts";
 import { speaking } from "../harness/speaking.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

@@ -8,18 +8,9 @@ import type { ServerResponse } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
-import { jsonAnswer } from "../harness/http-sink.ts";
+import { chatEvents, eventStream, jsonAnswer } from "../harness/http-sink.ts";
 import { rawRequest } from "../harness/raw-request.ts";
-import {
-  CHAT,
-  CHAT_ANSWER,
-  chatEvents,
-  chatUsage,
-  eventStream,
-  post,
-  reportUpstream,
-  rowOf,
-} from "../harness/report-upstream.ts";
+import { CHAT, CHAT_ANSWER, chatUsage, post, reportUpstream, rowOf } from "../harness/report-upstream.ts";
 import { speaking } from "../harness/speaking.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 import { waitFor } from "../harness/wait-for.ts";

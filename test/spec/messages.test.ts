@@ -6,8 +6,8 @@ import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
-import { jsonAnswer } from "../harness/http-sink.ts";
-import { namedEvents, reportUpstream } from "../harness/report-upstream.ts";
+import { jsonAnswer, namedEvents } from "../harness/http-sink.ts";
+import { reportUpstream } from "../harness/report-upstream.ts";
 
 const fixture = useGateway();
 /** The upstream has the same API. */

@@ -80,7 +80,6 @@ const retryable = (behaviour: string, upstreamStatus: number, status: number): C
   beside: good(bad(2), { retry: 1 }),
 });
 
-/** The same as a stream. */
 const streamed = ({ behaviour, alone, beside }: Case): Case => ({
   behaviour,
   stream: true,

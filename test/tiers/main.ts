@@ -11,7 +11,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { programPath } from "../harness/program-path.ts";
-import { runPhases } from "./run-phases.ts";
+import { endWith, runPhases } from "./run-phases.ts";
 import { AREAS, type Phase, type Program, TIERS } from "./steps.ts";
 import { readReports, summary } from "./summary.ts";
 
@@ -49,9 +49,7 @@ function aptGet(words: readonly string[]): boolean {
   return spawnSync("apt-get", words, { env, stdio: ["ignore", "ignore", "inherit"] }).status === 0;
 }
 
-process.exitCode = await main(process.argv.slice(2));
-// the launcher's channel would keep this process
-if (process.connected) process.disconnect();
+endWith(await main(process.argv.slice(2)));
 
 async function main([name = "", ...args]: readonly string[]): Promise<number> {
   if (name === "area") return await area(args);

@@ -5,11 +5,18 @@
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { SKIPPED } from "./run-phases.ts";
 
 export const isOptional = process.argv.includes("--where-possible");
 /** The arguments of the program without `--where-possible`. */
 export const areaArgs: readonly string[] = process.argv.slice(2).filter((arg) => arg !== "--where-possible");
+
+/** The command that runs the tests of a project of vitest. */
+export function vitestOf(project: string, args: readonly string[]): readonly [string, ...string[]] {
+  const vitest = join(import.meta.dirname, "../../node_modules/vitest/vitest.mjs");
+  return [process.execPath, vitest, "run", "--project", project, ...args];
+}
 
 /** Waits for its child and for what the child leaves behind, as the first process of its kind has to. */
 export const FIRST_PROCESS = ["bash", "-c", '"$@"; exit $?', "bash"] as const;

@@ -5,7 +5,6 @@
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestModule } from "vitest/node";
 
-/** One test file of one project. */
 export interface FileReport {
   readonly project: string;
   readonly file: string;

@@ -15,6 +15,12 @@ const LAUNCHER = join(ROOT, "infra/launch.mjs");
 /** The exit code of a step that this machine cannot run. Its output says why. */
 export const SKIPPED = 77;
 
+/** Ends this program, whose launcher's channel would keep it. */
+export function endWith(code: number): void {
+  process.exitCode = code;
+  if (process.connected) process.disconnect();
+}
+
 export interface StepResult {
   readonly name: string;
   readonly outcome: "passed" | "skipped" | "FAILED";

@@ -11,7 +11,6 @@ const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
 export const CONTENTS_FILE = "contents.json";
 /** The Worker of that version, as one module. */
 export const WORKER_FILE = "worker.mjs";
-/** The data folder in the archive. */
 export const DATA_FOLDER = "data";
 
 /** What was made on the version that wrote the folder. */
@@ -22,10 +21,8 @@ export interface FixtureContents {
   readonly tenant: Pick<Tenant, "id" | "name">;
   readonly key: CreatedKey["key"];
   readonly secret: string;
-  /** The secret of a key that was disabled. */
   readonly disabledSecret: string;
   readonly model: Pick<Model, "id" | "model_name">;
-  /** The ids of all requests that were served. */
   readonly requestIds: readonly string[];
   /** What the tenant has used of its lifetime budget. */
   readonly usedTokens: number;

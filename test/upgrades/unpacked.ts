@@ -42,7 +42,6 @@ export class Unpacked {
     await this.#stack?.stop();
   }
 
-  /** Loses a part of the data folder for good. */
   lose(part: "postgres" | "clickhouse" | "objects"): void {
     rmSync(join(this.#folder, DATA_FOLDER, part), { recursive: true });
   }

@@ -7,13 +7,12 @@ import { globSync } from "node:fs";
 import { join } from "node:path";
 import { goProgram } from "../../infra/go-program.ts";
 import { refuseArea } from "../tiers/optional-area.ts";
+import { endWith } from "../tiers/run-phases.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ACTIONLINT_MODULE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 
-process.exitCode = lint();
-// the launcher's channel would keep this process
-if (process.connected) process.disconnect();
+endWith(lint());
 
 function lint(): number {
   const actionlint = goProgram(ACTIONLINT_MODULE);

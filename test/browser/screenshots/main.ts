@@ -37,84 +37,67 @@ interface Shot {
   readonly name: string;
   readonly title: string;
   readonly path: (traffic: Traffic) => string;
-  /** Absent: the admin. */
-  readonly as?: "user";
   /** In addition to the light one. */
-  readonly also?: readonly ("dark" | "phone")[];
+  readonly also: readonly ("dark" | "phone")[];
+  readonly as: "admin" | "user";
 }
 
+const shotAs =
+  (as: Shot["as"]) =>
+  (name: string, title: string, path: string | Shot["path"], ...also: Shot["also"]): Shot => ({
+    name,
+    title,
+    path: typeof path === "string" ? () => path : path,
+    also,
+    as,
+  });
+const shot = shotAs("admin");
+const userShot = shotAs("user");
+const month = new Date().toISOString().slice(0, 7);
+
 const SHOTS: readonly Shot[] = [
-  { name: "overview", title: "Overview: what needs attention now", path: () => "/", also: ["dark", "phone"] },
-  { name: "alerts", title: "Alerts: what is wrong, and what to do", path: () => "/alerts" },
-  { name: "alerts-history", title: "Alerts: the last 30 days", path: () => "/alerts?tab=history" },
-  { name: "alerts-channels", title: "Alerts: who gets which", path: () => "/alerts?tab=channels" },
-  { name: "fairshare", title: "Fairshare: who waits, and why", path: () => "/fairshare", also: ["dark"] },
-  { name: "logs", title: "Logs: what was slow or refused, and why", path: () => "/logs", also: ["dark", "phone"] },
-  { name: "models", title: "Models: which serve, and how well", path: () => "/models", also: ["dark"] },
-  { name: "tenants", title: "Tenants", path: () => "/tenants" },
-  {
-    name: "tenant",
-    title: "A tenant: spend, budget, what runs, what failed",
-    path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}`,
-    also: ["dark", "phone"],
-  },
-  {
-    name: "tenant-edit",
-    title: "A tenant: all of it in one form",
-    path: ({ tenants }) => `/tenants/${tenants[0]?.id ?? ""}?tab=edit`,
-  },
-  {
-    name: "model",
-    title: "A model: what it does, and what it costs",
-    path: () => "/models/llama-3.3-70b",
-    also: ["dark"],
-  },
-  { name: "model-health", title: "A model: its checks", path: () => "/models/llama-3.3-70b?tab=health" },
-  { name: "prices", title: "The price list", path: () => "/prices" },
-  { name: "deployments", title: "Deployments", path: () => "/deployments" },
-  {
-    name: "deployment",
-    title: "A deployment: what runs, and on what",
-    path: ({ managedId }) => `/deployments/${managedId}?tab=spec`,
-  },
-  { name: "keys", title: "Keys", path: () => "/keys" },
-  { name: "batches", title: "Batches: how far they are", path: () => "/batches" },
-  { name: "playground", title: "Playground: a model, as a tenant", path: () => "/playground" },
-  { name: "mcp", title: "MCP servers", path: () => "/mcp" },
-  { name: "settings", title: "Settings: where alerts go", path: () => "/settings", also: ["dark"] },
-  { name: "backup", title: "Settings: backup and restore", path: () => "/settings?tab=backup" },
-  {
-    name: "portal",
-    title: "A user's first page: can my application call?",
-    path: () => "/portal",
-    as: "user",
-    also: ["dark", "phone"],
-  },
-  { name: "portal-models", title: "Models and prices, as a user sees them", path: () => "/portal/models", as: "user" },
-  { name: "portal-usage", title: "What the own tenant has used, and what it cost", path: () => "/reports", as: "user" },
-  { name: "portal-limits", title: "What limits the own tenant", path: () => "/portal/limits", as: "user" },
-  { name: "portal-guide", title: "How an application calls", path: () => "/portal/guide", as: "user" },
-  { name: "users", title: "Users", path: () => "/users" },
-  {
-    name: "reports",
-    title: "Costs: what was spent, on what, and what the month will cost",
-    path: () => "/reports",
-    also: ["dark", "phone"],
-  },
-  {
-    name: "service",
-    title: "Service health: how requests end, and how fast they are",
-    path: () => "/service",
-    also: ["dark"],
-  },
-  {
-    name: "statement",
-    title: "A tenant's statement of a month, made for paper",
-    path: ({ tenants }) =>
-      `/reports/statement?tenant_id=${tenants[0]?.id ?? ""}&month=${new Date().toISOString().slice(0, 7)}`,
-  },
-  { name: "audit", title: "Audit: who changed what, and from where", path: () => "/audit" },
-  { name: "assistant", title: "Assistant", path: () => "/assistant" },
+  shot("overview", "Overview: what needs attention now", "/", "dark", "phone"),
+  shot("alerts", "Alerts: what is wrong, and what to do", "/alerts"),
+  shot("alerts-history", "Alerts: the last 30 days", "/alerts?tab=history"),
+  shot("alerts-channels", "Alerts: who gets which", "/alerts?tab=channels"),
+  shot("fairshare", "Fairshare: who waits, and why", "/fairshare", "dark"),
+  shot("logs", "Logs: what was slow or refused, and why", "/logs", "dark", "phone"),
+  shot("models", "Models: which serve, and how well", "/models", "dark"),
+  shot("tenants", "Tenants", "/tenants"),
+  shot(
+    "tenant",
+    "A tenant: spend, budget, what runs, what failed",
+    ({ tenantId }) => `/tenants/${tenantId}`,
+    "dark",
+    "phone",
+  ),
+  shot("tenant-edit", "A tenant: all of it in one form", ({ tenantId }) => `/tenants/${tenantId}?tab=edit`),
+  shot("model", "A model: what it does, and what it costs", "/models/llama-3.3-70b", "dark"),
+  shot("model-health", "A model: its checks", "/models/llama-3.3-70b?tab=health"),
+  shot("prices", "The price list", "/prices"),
+  shot("deployments", "Deployments", "/deployments"),
+  shot("deployment", "A deployment: what runs, and on what", ({ managedId }) => `/deployments/${managedId}?tab=spec`),
+  shot("keys", "Keys", "/keys"),
+  shot("batches", "Batches: how far they are", "/batches"),
+  shot("playground", "Playground: a model, as a tenant", "/playground"),
+  shot("mcp", "MCP servers", "/mcp"),
+  shot("settings", "Settings: where alerts go", "/settings", "dark"),
+  shot("backup", "Settings: backup and restore", "/settings?tab=backup"),
+  userShot("portal", "A user's first page: can my application call?", "/portal", "dark", "phone"),
+  userShot("portal-models", "Models and prices, as a user sees them", "/portal/models"),
+  userShot("portal-usage", "What the own tenant has used, and what it cost", "/reports"),
+  userShot("portal-limits", "What limits the own tenant", "/portal/limits"),
+  userShot("portal-guide", "How an application calls", "/portal/guide"),
+  shot("users", "Users", "/users"),
+  shot("reports", "Costs: what was spent, on what, and what the month will cost", "/reports", "dark", "phone"),
+  shot("service", "Service health: how requests end, and how fast they are", "/service", "dark"),
+  shot(
+    "statement",
+    "A tenant's statement of a month, made for paper",
+    ({ tenantId }) => `/reports/statement?tenant_id=${tenantId}&month=${month}`,
+  ),
+  shot("audit", "Audit: who changed what, and from where", "/audit"),
+  shot("assistant", "Assistant", "/assistant"),
 ];
 
 const TENANT_WALK = { name: "walk-tenant", title: "From an invitation to the first token" };
@@ -190,14 +173,14 @@ function personNamed(name: string): Readonly<Record<string, string>> {
 
 async function takeAll(connected: Browser, access: DashboardAccess, gateway: Gateway, traffic: Traffic): Promise<void> {
   for (const look of [...THEMES, "phone"] as const) {
-    for (const as of [undefined, "user"] as const) {
+    for (const as of ["admin", "user"] as const) {
       const shots = SHOTS.filter((shot) => shot.as === as && isWanted(shot.name) && looksOf(shot).includes(look));
       if (shots.length === 0) continue;
-      const context = await opened(connected, access, look, as === undefined);
+      const context = await opened(connected, access, look, as === "admin");
       if (as === "user") {
         await context.request.get(`/auth/oidc/${PROVIDER.id}?return_to=/api/session`, { headers: personNamed("ann") });
         const [user] = await gateway.must<readonly { id: string }[]>("GET", "/users?q=ann@");
-        const approved = { status: "active", tenant_id: traffic.tenants[0]?.id };
+        const approved = { status: "active", tenant_id: traffic.tenantId };
         await gateway.must("PATCH", `/users/${user?.id}`, approved);
       }
       const page = await context.newPage();
@@ -296,7 +279,7 @@ async function settled(page: Page): Promise<void> {
   await page.waitForFunction(() => document.querySelector('[role="status"][aria-label^="Loading"]') === null);
 }
 
-function looksOf({ also = [] }: Shot): readonly Look[] {
+function looksOf({ also }: Shot): readonly Look[] {
   return ["light", ...also];
 }
 
@@ -319,7 +302,6 @@ interface WalkPage {
   readonly name: string;
   readonly title: string;
   readonly intro: string;
-  /** Takes a picture of a page under a name. */
   readonly take: (page: Page, name: string) => Promise<void>;
 }
 

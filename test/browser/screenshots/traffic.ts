@@ -90,7 +90,8 @@ export async function startTraffic(gateway: Gateway, upstream: TestUpstream) {
   return {
     /** A model whose servers the gateway would start. */
     managedId,
-    tenants: callers.map(({ tenant }) => tenant),
+    /** The busiest tenant. */
+    tenantId: callers[0]?.tenant.id ?? "",
     /** Ends what runs. */
     end: (): void => ending.abort(),
   };

@@ -26,7 +26,6 @@ const OPEN_FILES = 1_048_576;
 /** Options of `unshare`: mounts, processes and a network that end with its command. */
 export const MACHINE_NAMESPACES = ["--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc"] as const;
 
-/** A machine with a running engine. */
 export interface FreshMachine {
   /** Its root, as a folder of this machine. */
   readonly root: string;
@@ -153,7 +152,6 @@ export async function inMachine({ pid }: Pick<FreshMachine, "pid">, line: string
   );
 }
 
-/** A folder of the copy of the project on the machine. */
 export function projectFolder({ root }: Pick<FreshMachine, "root">): string {
   return join(root, PROJECT);
 }

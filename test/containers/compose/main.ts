@@ -9,21 +9,20 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { areaArgs, exitCodeOf, FIRST_PROCESS, failureOf, refuseArea } from "../../tiers/optional-area.ts";
+import { areaArgs, exitCodeOf, FIRST_PROCESS, failureOf, refuseArea, vitestOf } from "../../tiers/optional-area.ts";
+import { endWith } from "../../tiers/run-phases.ts";
 import { connect, MACHINE_NAMESPACES, machineObstacle, makeMachine, startEngine } from "./machine.ts";
 import { readWalk } from "./walk.ts";
 
 /** What is not done by then has hung. */
 const LIMIT_MS = 25 * 60_000;
-const VITEST = join(import.meta.dirname, "../../../node_modules/vitest/vitest.mjs");
 /** This script's own word for what it does apart from the machine on which it was called. */
 const APART = "--apart";
 const WHAT = "no containers can be run here";
 /** The exit code of a machine whose engine does not start. */
 const NO_ENGINE = 78;
 
-process.exitCode = areaArgs[0] === APART ? await apart(areaArgs[1] ?? "", areaArgs.slice(2)) : await run();
-if (process.connected) process.disconnect();
+endWith(areaArgs[0] === APART ? await apart(areaArgs[1] ?? "", areaArgs.slice(2)) : await run());
 
 async function run(): Promise<number> {
   const obstacle = machineObstacle();
@@ -68,7 +67,8 @@ async function apart(folder: string, rest: readonly string[]): Promise<number> {
   try {
     const machine = JSON.stringify({ root: engine.root, pid: engine.pid });
     const env = { ...process.env, TEST_COMPOSE: machine };
-    const child = spawn(process.execPath, [VITEST, "run", "--project", "compose", ...rest], { env, stdio: "inherit" });
+    const [node, ...words] = vitestOf("compose", rest);
+    const child = spawn(node, words, { env, stdio: "inherit" });
     const [code] = (await once(child, "exit")) as [number | null];
     return code ?? 1;
   } finally {

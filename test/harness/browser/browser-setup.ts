@@ -9,7 +9,6 @@ import { launchChromium } from "./chromium.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** The address of the browser's process. */
     readonly browserAddress: string;
   }
 }

@@ -119,14 +119,17 @@ export function slowPaintMs({ largestPaintMs, resources }: Vitals): number {
  * busy this machine is: what {@link slowPaintMs} needs.
  */
 export async function delayRequests(page: Page): Promise<void> {
+  await emulateLine(page, DELAY_MS, -1, -1);
+}
+
+/** `downloadBytes` and `uploadBytes` in a second; -1: as many as there are. */
+async function emulateLine(page: Page, latency: number, downloadBytes: number, uploadBytes: number) {
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
-  await session.send("Network.emulateNetworkConditions", {
-    offline: false,
-    latency: DELAY_MS,
-    downloadThroughput: -1,
-    uploadThroughput: -1,
-  });
+  const [downloadThroughput, uploadThroughput] = [downloadBytes, uploadBytes];
+  const conditions = { offline: false, latency, downloadThroughput, uploadThroughput };
+  await session.send("Network.emulateNetworkConditions", conditions);
+  return session;
 }
 
 /** Shorter than any time between two readings of the same by an open page. */
@@ -166,13 +169,6 @@ export async function forgetLateness(page: Page): Promise<void> {
 
 /** Makes the line and the processor of a tab as slow as a cheap phone's. */
 export async function slowDown(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  await session.send("Network.enable");
-  await session.send("Network.emulateNetworkConditions", {
-    offline: false,
-    latency: LINE.roundTripMs,
-    downloadThroughput: LINE.bytesPerMs * 1000,
-    uploadThroughput: LINE.bytesPerMs * 500,
-  });
+  const session = await emulateLine(page, LINE.roundTripMs, LINE.bytesPerMs * 1000, LINE.bytesPerMs * 500);
   await session.send("Emulation.setCPUThrottlingRate", { rate: PROCESSOR_SLOWDOWN });
 }

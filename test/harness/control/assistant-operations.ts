@@ -14,44 +14,23 @@ export const ASSISTANT_ROUTES: readonly ReachableRoute[] = [
 ];
 
 const text = { type: "string" };
-const idParameter = { name: "id", in: "path", required: true, schema: text };
+const schemaNamed = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const bodyOf = (name: string) => ({ requestBody: { content: { "application/json": { schema: schemaNamed(name) } } } });
+const query = ["q", "format"].map((name) => ({ name, in: "query", schema: text }));
+const withId = { parameters: [{ name: "id", in: "path", required: true, schema: text }] };
 
 const DOCUMENT = {
   paths: {
-    "/api/v1/tenants": {
-      get: {
-        summary: "List tenants",
-        parameters: [
-          { name: "q", in: "query", schema: text },
-          { name: "format", in: "query", schema: text },
-        ],
-      },
-    },
+    "/api/v1/tenants": { get: { summary: "List tenants", parameters: query } },
     "/api/v1/tenants/{id}": {
-      get: { summary: "Read a tenant", parameters: [idParameter] },
-      delete: { summary: "Delete a tenant with its keys", parameters: [idParameter] },
+      get: { summary: "Read a tenant", ...withId },
+      delete: { summary: "Delete a tenant with its keys", ...withId },
     },
-    "/api/v1/tenants/{id}/status": {
-      patch: {
-        summary: "Set a tenant's status",
-        parameters: [idParameter],
-        requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/Status" } } } },
-      },
-    },
-    "/api/v1/tenants/{id}/guardrails": {
-      patch: {
-        summary: "Set a tenant's guardrails",
-        requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/Guardrails" } } } },
-      },
-    },
-    "/api/v1/tenants/{id}/keys": {
-      post: {
-        summary: "Create a key",
-        requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/Loop" } } } },
-      },
-    },
+    "/api/v1/tenants/{id}/status": { patch: { summary: "Set a tenant's status", ...withId, ...bodyOf("Status") } },
+    "/api/v1/tenants/{id}/guardrails": { patch: { summary: "Set a tenant's guardrails", ...bodyOf("Guardrails") } },
+    "/api/v1/tenants/{id}/keys": { post: { summary: "Create a key", ...bodyOf("Loop") } },
     "/api/v1/models/health": { get: { summary: "List health" } },
-    "/api/v1/models/{id}": { get: { summary: "Read a model", parameters: [idParameter] } },
+    "/api/v1/models/{id}": { get: { summary: "Read a model", ...withId } },
     "/api/v1/backup/export": { get: { summary: "Export" } },
     "/api/v1/settings/jobsched/resolved": { get: { summary: "Not reachable" } },
   },
@@ -62,12 +41,12 @@ const DOCUMENT = {
         required: ["status"],
         properties: { status: { type: "string", enum: ["active", "suspended"], examples: ["active"] } },
       },
-      Guardrails: { type: "object", properties: { policy: { $ref: "#/components/schemas/Policy" } } },
+      Guardrails: { type: "object", properties: { policy: schemaNamed("Policy") } },
       Policy: {
         type: ["object", "null"],
         properties: { action: text, input_scanners: { type: "array", items: text } },
       },
-      Loop: { type: "object", properties: { inner: { $ref: "#/components/schemas/Loop" } } },
+      Loop: { type: "object", properties: { inner: schemaNamed("Loop") } },
     },
   },
 };

@@ -45,7 +45,6 @@ export const fragment = fc.oneof(
   ),
   fc.string({ unit: "binary", minLength: 1, maxLength: 12 }),
 );
-/** Elements of a list. */
 export const element = fc.oneof(
   fc.constantFrom(
     '""',

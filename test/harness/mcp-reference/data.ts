@@ -34,7 +34,6 @@ const PROMPTS: readonly Prompt[] = [
   { name: "test_prompt_with_image", description: "With an image" },
 ];
 
-/** Registers resources, prompts and completions. */
 export function registerData(server: Server): void {
   server.setRequestHandler(ListResourcesRequestSchema, () => ({
     resources: RESOURCES.map((uri) => ({ uri, name: uri, description: `The resource ${uri}` })),

@@ -124,7 +124,6 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   json_schema_2020_12_tool: { inputSchema: NESTED_SCHEMA, run: () => text("valid") },
 };
 
-/** Registers the listing and calling of tools, and the log level. */
 export function registerTools(server: Server): void {
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: Object.entries(TOOLS).map(([name, tool]) => ({

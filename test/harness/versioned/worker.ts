@@ -8,7 +8,6 @@ import worker from "../../../edge/worker.ts";
 /** @exported The Workers runtime finds them by name. */
 export { Cell, Ledger, TenantBudget } from "../../../edge/worker.ts";
 
-/** The header with the version that the platform has chosen. */
 const CHOSEN = "x-test-version";
 
 /** @exported The Workers runtime calls it. */

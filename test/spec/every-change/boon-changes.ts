@@ -22,10 +22,8 @@ interface BoonScene {
 /** A row. What a chat shows is its status and the addresses that it reached, in order. */
 interface BoonChange {
   readonly name: string;
-  /** Writes before the first chat; absent: none. */
-  readonly first?: (scene: BoonScene) => readonly Write[];
-  /** Absent: it reaches its own model alone. */
-  readonly before?: string;
+  readonly first: (scene: BoonScene) => readonly Write[];
+  readonly before: string;
   readonly change: (scene: BoonScene) => Write;
   readonly after: string;
   /** The chat asks for `auto`. */
@@ -59,8 +57,8 @@ const tenant = ({ minted }: BoonScene, part: string, policy: object | null): Wri
   `/tenants/${minted.tenant.id}/${part}`,
   { policy },
 ];
-const judged = (scene: BoonScene, guard_model = scene.helper.model_name): Write =>
-  tenant(scene, "guardrails", { input_scanners: ["harm"], guard_model });
+const judged = (scene: BoonScene, more: object = {}): Write =>
+  tenant(scene, "guardrails", { input_scanners: ["harm"], guard_model: scene.helper.model_name, ...more });
 const helperAt =
   (name: string) =>
   ({ helper: { id }, at }: BoonScene): Write => [
@@ -83,106 +81,68 @@ export const NOTHING_ON: readonly Write[] = [
   ["PUT", "/settings/auto-router", { classifier_enabled: false }],
 ];
 
+const OWN = "200 own";
+const HELPED = "200 helper, own";
+const ELSEWHERE = "200 helper-new, own";
+const nothing = () => [];
+const judgedFirst = (scene: BoonScene) => [judged(scene)];
+const visionFirst = (scene: BoonScene) => [vision(true)(scene)];
+const loopFirst = () => [loop(true)];
+const compressionOff = (scene: BoonScene): Write => tenant(scene, "compression", { enabled: false });
+
+const row = (
+  name: string,
+  first: BoonChange["first"],
+  before: string,
+  change: BoonChange["change"],
+  after: string,
+  more: Pick<BoonChange, "auto"> = {},
+): BoonChange => ({ name, first, before, change, after, ...more });
+
 /** In the order in which the pipeline uses what is changed. */
 export const BOON_CHANGES: readonly BoonChange[] = [
-  { name: "settings: classifier on", change: classifier(true), after: "200 helper, own", auto: true },
-  {
-    name: "settings: classifier off",
-    first: (scene) => [classifier(true)(scene)],
-    before: "200 helper, own",
-    change: classifier(false),
-    after: "200 own",
-    auto: true,
-  },
-  { name: "tenant: guard model asked for", change: judged, after: "200 helper, own" },
-  {
-    name: "tenant: guardrails gone",
-    first: (scene) => [judged(scene)],
-    before: "200 helper, own",
-    change: (scene) => tenant(scene, "guardrails", null),
-    after: "200 own",
-  },
-  {
-    name: "guard model: address",
-    first: (scene) => [judged(scene)],
-    before: "200 helper, own",
-    change: helperAt("helper-new"),
-    after: "200 helper-new, own",
-  },
-  {
-    name: "guard model: deleted, when the policy fails closed",
-    first: (scene) => [
-      tenant(scene, "guardrails", { input_scanners: ["harm"], guard_model: scene.helper.model_name, fail_open: false }),
-    ],
-    before: "200 helper, own",
-    change: ({ helper }) => ["DELETE", `/models/${helper.id}`],
-    after: "503",
-  },
-  { name: "settings: vision on", change: vision(true), after: "200 helper, own" },
-  {
-    name: "settings: vision off",
-    first: (scene) => [vision(true)(scene)],
-    before: "200 helper, own",
-    change: vision(false),
-    after: "200 own",
-  },
-  {
-    name: "model that describes: address",
-    first: (scene) => [vision(true)(scene)],
-    before: "200 helper, own",
-    change: helperAt("helper-new"),
-    after: "200 helper-new, own",
-  },
-  {
-    name: "model: boons",
-    first: (scene) => [vision(true)(scene)],
-    before: "200 helper, own",
-    change: (scene) => model(scene, { boons: [] }),
-    after: "200 own",
-  },
-  { name: "settings: compression on", change: () => compression(true), after: "200 compressed, own" },
-  {
-    name: "tenant: compression off",
-    first: () => [compression(true)],
-    before: "200 compressed, own",
-    change: (scene) => tenant(scene, "compression", { enabled: false }),
-    after: "200 own",
-  },
-  {
-    name: "tenant: compression as for all",
-    first: (scene) => [compression(true), tenant(scene, "compression", { enabled: false })],
-    change: (scene) => tenant(scene, "compression", null),
-    after: "200 compressed, own",
-  },
-  { name: "settings: tool loop on", change: () => loop(true), after: "200 tools, own" },
-  {
-    name: "settings: tool loop off",
-    first: () => [loop(true)],
-    before: "200 tools, own",
-    change: () => loop(false),
-    after: "200 own",
-  },
-  {
-    name: "tool server: address",
-    first: () => [loop(true)],
-    before: "200 tools, own",
-    change: server(({ at }) => ({ upstream_url: at("tools-new") })),
-    after: "200 tools-new, own",
-  },
-  {
-    name: "tool server: disabled",
-    first: () => [loop(true)],
-    before: "200 tools, own",
-    change: server(() => ({ enabled: false })),
-    after: "200 own",
-  },
-  {
-    name: "model: tool servers",
-    first: () => [loop(true)],
-    before: "200 tools, own",
-    change: (scene) => model(scene, { tool_servers: [] }),
-    after: "200 own",
-  },
+  row("settings: classifier on", nothing, OWN, classifier(true), HELPED, { auto: true }),
+  row("settings: classifier off", (scene) => [classifier(true)(scene)], HELPED, classifier(false), OWN, { auto: true }),
+  row("tenant: guard model asked for", nothing, OWN, (scene) => judged(scene), HELPED),
+  row("tenant: guardrails gone", judgedFirst, HELPED, (scene) => tenant(scene, "guardrails", null), OWN),
+  row("guard model: address", judgedFirst, HELPED, helperAt("helper-new"), ELSEWHERE),
+  row(
+    "guard model: deleted, when the policy fails closed",
+    (scene) => [judged(scene, { fail_open: false })],
+    HELPED,
+    ({ helper }) => ["DELETE", `/models/${helper.id}`],
+    "503",
+  ),
+  row("settings: vision on", nothing, OWN, vision(true), HELPED),
+  row("settings: vision off", visionFirst, HELPED, vision(false), OWN),
+  row("model that describes: address", visionFirst, HELPED, helperAt("helper-new"), ELSEWHERE),
+  row("model: boons", visionFirst, HELPED, (scene) => model(scene, { boons: [] }), OWN),
+  row("settings: compression on", nothing, OWN, () => compression(true), "200 compressed, own"),
+  row("tenant: compression off", () => [compression(true)], "200 compressed, own", compressionOff, OWN),
+  row(
+    "tenant: compression as for all",
+    (scene) => [compression(true), compressionOff(scene)],
+    OWN,
+    (scene) => tenant(scene, "compression", null),
+    "200 compressed, own",
+  ),
+  row("settings: tool loop on", nothing, OWN, () => loop(true), "200 tools, own"),
+  row("settings: tool loop off", loopFirst, "200 tools, own", () => loop(false), OWN),
+  row(
+    "tool server: address",
+    loopFirst,
+    "200 tools, own",
+    server(({ at }) => ({ upstream_url: at("tools-new") })),
+    "200 tools-new, own",
+  ),
+  row(
+    "tool server: disabled",
+    loopFirst,
+    "200 tools, own",
+    server(() => ({ enabled: false })),
+    OWN,
+  ),
+  row("model: tool servers", loopFirst, "200 tools, own", (scene) => model(scene, { tool_servers: [] }), OWN),
 ];
 
 export type BoonStage = Awaited<ReturnType<typeof startBoonStage>>;
@@ -250,7 +210,6 @@ function completion(): SinkAnswer {
   });
 }
 
-/** What an MCP server with one tool replies. */
 function toolReply(body: string): SinkAnswer {
   const { id, method } = (body === "" ? {} : JSON.parse(body)) as { readonly id?: number; readonly method?: string };
   if (id === undefined) return { status: 202, body: "" };

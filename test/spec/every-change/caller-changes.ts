@@ -3,7 +3,16 @@ import { expect } from "vitest";
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import { served } from "./routes.ts";
 import type { Scene } from "./scene.ts";
-import { type Change, everywhere, model, only, type Verdict, type Write, withoutStoredAnswer } from "./verdicts.ts";
+import {
+  type Change,
+  changeOf,
+  everywhere,
+  model,
+  only,
+  type Verdict,
+  type Write,
+  withoutStoredAnswer,
+} from "./verdicts.ts";
 
 const key = ({ key: { id } }: Scene): string => `/keys/${id}`;
 const tenant = ({ tenant: { id } }: Scene, part = ""): string => `/tenants/${id}${part}`;
@@ -30,149 +39,91 @@ const blocked: Verdict = (route, scene) =>
     : only({ admitted: "400 request_blocked", cached: "400 request_blocked" })(route, scene);
 
 const exhausted = (code: string): Verdict => only({ admitted: `403 ${code}` });
+const disabled = everywhere("403 api_key_disabled");
+const notActive = everywhere("403 tenant_not_active");
+const offList = model("403 model_not_permitted", "200, not listed");
+const keyWith =
+  (fields: object) =>
+  (scene: Scene): Write => ["PUT", key(scene), fields];
+const rotated =
+  (body: object) =>
+  (scene: Scene): Write => ["POST", `${key(scene)}/rotate`, body];
+const NO_BUDGET = { budget_tokens: 0, budget_cost_usd: null, budget_period: null };
 
 /** In the order in which the pipeline checks a caller. */
 export const CALLER_CHANGES: readonly Change[] = [
-  { name: "key: disabled", own: "key", change: enable(true), after: everywhere("403 api_key_disabled") },
-  {
-    name: "key: enabled",
-    own: "key",
-    first: enable(true),
-    before: everywhere("403 api_key_disabled"),
-    change: enable(false),
-    after: withoutStoredAnswer(),
-  },
-  {
-    name: "key: deleted",
-    own: "key",
-    change: (scene) => ["DELETE", key(scene)],
-    after: everywhere("401 invalid_api_key"),
-  },
-  {
-    name: "key: ended",
-    own: "key",
-    change: (scene) => ["PUT", key(scene), { expires_at: "2020-01-01T00:00:00Z" }],
-    after: everywhere("403 api_key_expired"),
-  },
-  {
-    name: "key: rotated without grace",
-    own: "key",
-    change: (scene) => ["POST", `${key(scene)}/rotate`, {}],
-    after: everywhere("401 invalid_api_key"),
-  },
-  {
-    name: "key: rotated with grace, then disabled",
-    own: "key",
-    first: (scene) => ["POST", `${key(scene)}/rotate`, { grace_secs: 604_800 }],
-    change: enable(true),
-    after: everywhere("403 api_key_disabled"),
-  },
-  {
-    name: "key: model off its list",
-    own: "key",
-    change: (scene) => ["PUT", key(scene), { allowed_models: ["another"] }],
-    after: model("403 model_not_permitted", "200, not listed"),
-  },
-  {
-    name: "key: budget used up",
-    own: "key",
-    change: (scene) => ["PUT", key(scene), { budget_tokens: 0 }],
-    after: exhausted("key_budget_exhausted"),
-  },
-  {
-    name: "key: budget lifted",
-    own: "key",
-    first: (scene) => ["PUT", key(scene), { budget_tokens: 0 }],
+  changeOf("key: disabled", "key", enable(true), disabled),
+  changeOf("key: enabled", "key", enable(false), withoutStoredAnswer(), { first: enable(true), before: disabled }),
+  changeOf("key: deleted", "key", (scene) => ["DELETE", key(scene)], everywhere("401 invalid_api_key")),
+  changeOf("key: ended", "key", keyWith({ expires_at: "2020-01-01T00:00:00Z" }), everywhere("403 api_key_expired")),
+  changeOf("key: rotated without grace", "key", rotated({}), everywhere("401 invalid_api_key")),
+  changeOf("key: rotated with grace, then disabled", "key", enable(true), disabled, {
+    first: rotated({ grace_secs: 604_800 }),
+  }),
+  changeOf("key: model off its list", "key", keyWith({ allowed_models: ["another"] }), offList),
+  changeOf("key: budget used up", "key", keyWith({ budget_tokens: 0 }), exhausted("key_budget_exhausted")),
+  changeOf("key: budget lifted", "key", keyWith({ budget_tokens: null }), withoutStoredAnswer(), {
+    first: keyWith({ budget_tokens: 0 }),
     before: only({ admitted: "403 key_budget_exhausted", cached: "403 key_budget_exhausted" }),
-    change: (scene) => ["PUT", key(scene), { budget_tokens: null }],
-    after: withoutStoredAnswer(),
-  },
-  { name: "tenant: suspended", own: "tenant", change: status("suspended"), after: everywhere("403 tenant_not_active") },
-  {
-    name: "tenant: active again",
-    own: "tenant",
+  }),
+  changeOf("tenant: suspended", "tenant", status("suspended"), notActive),
+  changeOf("tenant: active again", "tenant", status("active"), withoutStoredAnswer(), {
     first: status("archived"),
-    before: everywhere("403 tenant_not_active"),
-    change: status("active"),
-    after: withoutStoredAnswer(),
-  },
-  {
-    name: "tenant: time over",
-    own: "tenant",
-    change: (scene) => ["PATCH", tenant(scene, "/schedule"), { active_until: "2020-01-01T00:00:00Z" }],
-    after: everywhere("403 tenant_expired"),
-  },
-  {
-    name: "tenant: model off its list",
-    own: "tenant",
-    change: allow(["another"]),
-    after: model("403 model_not_permitted", "200, not listed"),
-  },
-  {
-    name: "tenant: list lifted",
-    own: "tenant",
+    before: notActive,
+  }),
+  changeOf(
+    "tenant: time over",
+    "tenant",
+    (scene) => ["PATCH", tenant(scene, "/schedule"), { active_until: "2020-01-01T00:00:00Z" }],
+    everywhere("403 tenant_expired"),
+  ),
+  changeOf("tenant: model off its list", "tenant", allow(["another"]), offList),
+  changeOf("tenant: list lifted", "tenant", allow(null), withoutStoredAnswer(), {
     first: allow(["another"]),
-    before: model("403 model_not_permitted", "200, not listed"),
-    change: allow(null),
-    after: withoutStoredAnswer(),
-  },
-  { name: "tenant: guardrails", own: "tenant", change: refusing, after: blocked },
-  {
-    name: "tenant: guardrails lifted",
-    own: "tenant",
+    before: offList,
+  }),
+  changeOf("tenant: guardrails", "tenant", refusing, blocked),
+  changeOf("tenant: guardrails lifted", "tenant", guardrails(null), withoutStoredAnswer(), {
     first: refusing,
     before: blocked,
-    change: guardrails(null),
-    after: withoutStoredAnswer(),
-  },
-  {
-    name: "tenant: guardrails for answers",
-    own: "tenant",
-    change: guardrails({ output_scanners: ["ban_keywords"], ban_keywords: ["unsaid"] }),
+  }),
+  changeOf(
+    "tenant: guardrails for answers",
+    "tenant",
+    guardrails({ output_scanners: ["ban_keywords"], ban_keywords: ["unsaid"] }),
     // an answer that must be examined does not come from the cache
-    after: only({ cached: (route, scene) => served({ ...route, kind: "admitted" }, scene).replace("200", "200, off") }),
-  },
-  {
-    name: "tenant: deleted",
-    own: "tenant",
-    change: (scene) => ["DELETE", tenant(scene)],
-    after: everywhere("401 invalid_api_key"),
-  },
-  {
-    name: "tenant: quota",
-    own: "tenant",
-    change: (scene) => ["PUT", tenant(scene, "/quota"), { tokens_per_minute: 1_000_000 }],
-    after: (route, scene) => served(route, scene).replace(/^200(, (?:hit|listed))?/, "200$1, cap 1000000"),
-  },
-  {
-    name: "tenant: budget used up",
-    own: "tenant",
-    change: (scene) => [
-      "PATCH",
-      tenant(scene, "/budget"),
-      { budget_tokens: 0, budget_cost_usd: null, budget_period: null },
-    ],
-    after: exhausted("tenant_budget_exhausted"),
-  },
-  {
-    name: "tenant: weight",
-    own: "tenant",
-    change: (scene) => ["PATCH", tenant(scene, "/weight"), { weight: 321 }],
-    after: served,
+    only({ cached: (route, scene) => served({ ...route, kind: "admitted" }, scene).replace("200", "200, off") }),
+  ),
+  changeOf("tenant: deleted", "tenant", (scene) => ["DELETE", tenant(scene)], everywhere("401 invalid_api_key")),
+  changeOf(
+    "tenant: quota",
+    "tenant",
+    (scene) => ["PUT", tenant(scene, "/quota"), { tokens_per_minute: 1_000_000 }],
+    (route, scene) => served(route, scene).replace(/^200(, (?:hit|listed))?/, "200$1, cap 1000000"),
+  ),
+  changeOf(
+    "tenant: budget used up",
+    "tenant",
+    (scene) => ["PATCH", tenant(scene, "/budget"), NO_BUDGET],
+    exhausted("tenant_budget_exhausted"),
+  ),
+  changeOf("tenant: weight", "tenant", (scene) => ["PATCH", tenant(scene, "/weight"), { weight: 321 }], served, {
     rows: (before, after) =>
       expect({ beforeWeight: before.weight, afterWeight: after.weight }).toEqual({
         beforeWeight: 100,
         afterWeight: 321,
       }),
-  },
-  {
-    name: "group: weight",
-    own: "group",
-    change: ({ group }) => ["PATCH", `/fairshare/groups/${group}/weight`, { weight: 7 }],
-    after: served,
-    live: async ({ gateway, group }) => {
-      const { groups } = await gateway.must<FairshareLive>("GET", "/fairshare/live");
-      expect(groups.find(({ name }) => name === group)?.weight).toBe(7);
+  }),
+  changeOf(
+    "group: weight",
+    "group",
+    ({ group }) => ["PATCH", `/fairshare/groups/${group}/weight`, { weight: 7 }],
+    served,
+    {
+      live: async ({ gateway, group }) => {
+        const { groups } = await gateway.must<FairshareLive>("GET", "/fairshare/live");
+        expect(groups.find(({ name }) => name === group)?.weight).toBe(7);
+      },
     },
-  },
+  ),
 ];

@@ -6,7 +6,6 @@ import type { UsageLog } from "../../../shared/schema/usage.ts";
 import { type Route, type RouteKind, served } from "./routes.ts";
 import type { Own, Scene, Upstream } from "./scene.ts";
 
-/** What a request shows. */
 export type Verdict = (route: Route, scene: Scene) => string;
 
 /** A Management request: method, path, body. */
@@ -15,7 +14,6 @@ export type Write = readonly [method: string, path: string, body?: unknown];
 export interface Change {
   readonly name: string;
   readonly own: Own;
-  /** A write that is made before the first request. */
   readonly first?: (scene: Scene) => Write;
   /** What the first requests show; absent: that they are served. */
   readonly before?: Verdict;
@@ -27,7 +25,15 @@ export interface Change {
   readonly live?: (scene: Scene) => Promise<void>;
 }
 
-/** Every route shows this. */
+/** A row: its name, what it changes, the write, what requests show after it, and the parts that few rows have. */
+export const changeOf = (
+  name: string,
+  own: Own,
+  change: Change["change"],
+  after: Verdict,
+  more: Partial<Change> = {},
+): Change => ({ name, own, change, after, ...more });
+
 export const everywhere =
   (line: string): Verdict =>
   () =>
@@ -53,7 +59,6 @@ export const withoutStoredAnswer =
 export const model = (line: string, list: string): Verdict =>
   only({ admitted: line, cached: line, probe: line, described: line, list });
 
-/** The model is not registered. */
 export const unregistered: Verdict = (route, scene) => {
   if (route.kind === "mcp") return served(route, scene);
   if (route.kind === "list") return "200, not listed";
@@ -71,5 +76,4 @@ const isOn = (...kinds: readonly RouteKind[]): ((at: Partial<Upstream>) => Verdi
 export const onModel = isOn("admitted", "cached", "probe");
 /** The credential or name for the same model has changed: stored answers stay. */
 export const onUpstream = isOn("admitted", "probe");
-/** The address of an MCP server has changed. */
 export const onServer = isOn("mcp");

@@ -2,9 +2,9 @@
  * The upstreams of every record in the table, as one server. It records which address was called, with which credential and
  * under which name, for each cell of the table.
  */
-import { createServer, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { setTimeout as pass } from "node:timers/promises";
-import { listen } from "../../../infra/local/http/listen.ts";
+import { startHttpSink } from "../../harness/http-sink.ts";
 import { answerRoute, type SeenCall } from "../../harness/route-answers.ts";
 import { readCall } from "../../harness/upstream-routes.ts";
 
@@ -22,36 +22,28 @@ export type Witness = Awaited<ReturnType<typeof startWitness>>;
 export async function startWitness() {
   const calls = new Map<string, string[]>();
   const held = new Map<string, (() => void)[]>();
-  const server = createServer((request, response) => {
-    readCall(request).then(
-      async ({ mark: address, call }) => {
-        const cell = String(call.headers[CELL_OF_TABLE]);
-        const name = call.json?.["model"] ?? call.fields["model"];
-        const seen = `${address} as ${typeof name === "string" ? name : "-"} with ${call.headers.authorization ?? "-"}`;
-        calls.set(cell, [...(calls.get(cell) ?? []), seen]);
-        if (call.headers[HELD] !== undefined)
-          await new Promise<void>((resolve) => held.set(cell, [...(held.get(cell) ?? []), resolve]));
-        await pass(WORK_MS);
-        await answer(call, response);
-      },
-      () => response.destroy(),
-    );
+  const sink = await startHttpSink(async (asked) => {
+    const { mark: address, call } = await readCall(asked);
+    const cell = String(call.headers[CELL_OF_TABLE]);
+    const name = call.json?.["model"] ?? call.fields["model"];
+    const seen = `${address} as ${typeof name === "string" ? name : "-"} with ${call.headers.authorization ?? "-"}`;
+    calls.set(cell, [...(calls.get(cell) ?? []), seen]);
+    if (call.headers[HELD] !== undefined)
+      await new Promise<void>((resolve) => held.set(cell, [...(held.get(cell) ?? []), resolve]));
+    await pass(WORK_MS);
+    return async (response) => await answer(call, response);
   });
-  const listening = await listen(server, "127.0.0.1", 0);
-  const origin = listening.url;
+  const origin = sink.url;
   return {
-    /** The base URL of a model or endpoint with this address. */
     baseOf: (address: string): string => `${origin}/${address}/v1`,
-    /** The URL of an MCP server with this address. */
     mcpUrlOf: (address: string): string => `${origin}/${address}/mcp`,
     /** The calls of a cell so far, each as `<address> as <model> with <credential>`; `-` for what a call does not have. */
     callsOf: (cell: string): readonly string[] => calls.get(cell) ?? [],
-    /** Answers the held requests of a cell. */
     release: (cell: string): void => {
       for (const resolve of held.get(cell) ?? []) resolve();
       held.delete(cell);
     },
-    close: async (): Promise<void> => await listening.close(),
+    close: sink.close,
   };
 }
 

@@ -78,7 +78,6 @@ export class RealUsage {
     this.orphans = addTotals(this.orphans, totalsOf(need));
   }
 
-  /** What the ledger answers. */
   get ledgerSum(): ActualUsage {
     return usageOf(this.ledger);
   }

@@ -19,7 +19,6 @@ export interface SimulatedRequest {
   readonly id: string;
   readonly limits: BudgetLimits;
   readonly need: Amounts;
-  /** What its Cell settled when it lost contact with it; it has come back since. */
   readonly charged?: ActualUsage;
   /** It came back to the life of the Cell that had lost it: what was charged is subtracted there. */
   readonly sameLife?: boolean;

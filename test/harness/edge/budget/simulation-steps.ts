@@ -26,7 +26,6 @@ export const REQUEST_STEPS = [
   [1, "charge"],
 ] as const;
 
-/** A clock is set. */
 export const CLOCK_STEPS = [
   [1, "setCellClock"],
   [1, "setClock"],

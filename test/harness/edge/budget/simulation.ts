@@ -75,7 +75,6 @@ export class BudgetSimulation {
     return call;
   }
 
-  /** What the authority's clock shows. */
   get coreMs(): number {
     const clockMs = this.nowMs + this.skewMs;
     this.refilledMs += Math.max(0, clockMs - this.#coreSeenMs);
@@ -83,7 +82,6 @@ export class BudgetSimulation {
     return clockMs;
   }
 
-  /** What a cell's clock shows. */
   clockOf(cell: SimulatedCell): number {
     return this.nowMs + cell.skewMs;
   }

@@ -83,7 +83,6 @@ export function allFinite(value: unknown): boolean {
   return typeof value !== "object" || value === null || Object.values(value).every(allFinite);
 }
 
-/** Whether every amount in a message is a valid amount. */
 export function hasAmounts(message: LeaseRequest | BudgetReport): boolean {
   const asked = "report" in message ? [...Object.values(message.need), ...Object.values(message.want)] : [];
   const { leases } = "report" in message ? message.report : message;

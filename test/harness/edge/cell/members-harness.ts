@@ -42,7 +42,6 @@ export class MembersHarness {
     return this.world.failures;
   }
 
-  /** Opens the next session of one isolate, which asks for these requests. */
   open(
     asks: readonly AdmissionRequest[] = [],
     member: Partial<SessionOpening> = {},
@@ -58,7 +57,6 @@ export class MembersHarness {
     return this.members.exchange(session, this.message(message));
   }
 
-  /** The next message of the isolate. */
   message(parts: Partial<ExchangeMessage>): ExchangeMessage {
     this.#messages += 1;
     return { ...EMPTY_MESSAGE, n: this.#messages, ...parts };

@@ -5,7 +5,7 @@ import type { ModelRecord } from "../../../../shared/records.ts";
 import { type BoonsValue, boonsValueSchema } from "../../../../shared/schema/settings/boons.ts";
 import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "./records.ts";
-import { type Answer, endpoint } from "./upstreams.ts";
+import { type Answer, answerOf, endpoint, hostOf } from "./upstreams.ts";
 import { TestPermit, TestPipeline } from "./world.ts";
 
 /** A chat completion that says this, as an upstream answers it. */
@@ -41,14 +41,11 @@ export class BoonWorld extends TestPipeline {
     this.model = modelOf({ endpoints: [endpoint("own")], ...model });
     this.#answers.set("own", answers);
     this.upstream = async (call) => {
-      const name = new URL(call.url).hostname.replace(".test", "");
+      const name = hostOf(call);
       const sent = this.#sent.get(name) ?? [];
       this.#sent.set(name, sent);
       sent.push((await new Response(call.body as Uint8Array<ArrayBuffer>).json()) as Record<string, unknown>);
-      const script = this.#answers.get(name) ?? [];
-      const answer = script[sent.length - 1] ?? script.at(-1);
-      if (answer === undefined) throw new Error(`${name} was not expected`);
-      return await answer(call);
+      return await answerOf(name, this.#answers.get(name), sent.length - 1)(call);
     };
     this.subCallPermit = async () => {
       const permit = new TestPermit();
@@ -69,7 +66,6 @@ export class BoonWorld extends TestPipeline {
     return this.#sent.get(name) ?? [];
   }
 
-  /** The rows of sub-calls. */
   get subRows(): readonly UsageRow[] {
     return this.permits.flatMap(({ settlement }) => (settlement === null ? [] : [settlement.row]));
   }

@@ -18,7 +18,6 @@ export function sourceOf(request: Request, maxBytes: number): BodySource {
   );
 }
 
-/** The content type of {@link formOf}. */
 export const FORM_TYPE = "multipart/form-data; boundary=b";
 
 /** A form of these fields, followed by a file. */

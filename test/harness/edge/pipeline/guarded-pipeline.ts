@@ -18,9 +18,7 @@ export const GUARD_POLICY: GuardPolicy = {
   fail_open: true,
   scan_assistant: false,
 };
-/** A text with an address. */
 export const MAIL_TEXT = "write to jane@example.com";
-/** The same, redacted. */
 export const HIDDEN_TEXT = "write to [REDACTED:EMAIL]";
 
 /** A pipeline whose tenant has this policy; null: none. */
@@ -39,11 +37,9 @@ export function guardedWorldOf(
   return world;
 }
 
-/** A chat completion of one message. */
 export const guardedChatBody = (content: unknown, more: Record<string, unknown> = {}): string =>
   JSON.stringify({ model: "tiny", messages: [{ role: "user", content }], ...more });
 
-/** The answer of the pipeline, read whole. */
 export async function guardedAnswerOf(world: TestPipeline, init: RequestInit = {}, path?: string, other = false) {
   if (path !== undefined) world.passthroughPaths = new Set([path]);
   const response = await (other ? runOther : run)(world.received(init, path));
@@ -55,7 +51,6 @@ export async function guardedAnswerOf(world: TestPipeline, init: RequestInit = {
 export const sentBody = async (world: TestPipeline, nth = 0): Promise<string> =>
   await new Response(world.upstreamCalls[nth]?.body as BodyInit).text();
 
-/** An upstream that answers this text, streamed in pieces or not. */
 export const answeringText =
   (content: string, events = false): TestPipeline["upstream"] =>
   async () => {

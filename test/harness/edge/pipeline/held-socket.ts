@@ -26,7 +26,6 @@ export class HeldSocket extends EventTarget {
     this.closed ??= { code, reason };
   }
 
-  /** Messages arrive. */
   says(...messages: readonly unknown[]): void {
     for (const message of messages) {
       const isRaw = typeof message === "string" || message instanceof ArrayBuffer;
@@ -34,7 +33,6 @@ export class HeldSocket extends EventTarget {
     }
   }
 
-  /** The connection is lost. */
   breaksOff(): void {
     this.dispatchEvent(new MessageEvent("error"));
   }
@@ -65,7 +63,6 @@ export class HeldSocket extends EventTarget {
     );
   }
 
-  /** Resolves with the reason for which it was closed. */
   async end(): Promise<string> {
     const closed = await waitFor(
       () => this.closed,

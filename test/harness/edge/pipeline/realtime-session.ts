@@ -11,7 +11,6 @@ import { Settler } from "../../../../edge/pipeline/settle/settle.ts";
 import { HeldSocket } from "./held-socket.ts";
 import type { TestPipeline } from "./world.ts";
 
-/** An open session of the world's tenant and model. */
 export async function openSession(world: TestPipeline) {
   const call = world.call({ method: "GET", body: null }, "/v1/realtime?model=tiny");
   const resolved = await resolveModel(call, parseNamed(call, await authenticate(call, NOTHING_KNOWN), "tiny"));

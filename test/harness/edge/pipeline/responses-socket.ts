@@ -5,7 +5,6 @@ import type { TestPipeline } from "./world.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** The answer to the nth request. */
 export type NthAnswer = (body: Body, nth: number) => Promise<Response>;
 
 /** Lets time pass: `advance` runs the timers that are due after so many ms. */

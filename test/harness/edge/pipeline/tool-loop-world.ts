@@ -7,7 +7,6 @@ import type { BoonsValue } from "../../../../shared/schema/settings/boons.ts";
 import { BoonWorld } from "./boon-world.ts";
 import { mcpServerOf } from "./records.ts";
 
-/** What an upstream or a server answers to a body. */
 export type Reply = (body: JsonObject, call: UpstreamCall) => Response | Promise<Response>;
 
 export const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
@@ -30,9 +29,7 @@ export const saying =
 /** A model with a tool server, whose answers are given in turn; the last one stays. */
 export class LoopWorld extends BoonWorld {
   readonly served: JsonObject[] = [];
-  /** The headers of every call of the server. */
   readonly serverHeaders: UpstreamCall["headers"][] = [];
-  /** Sessions that were begun and ended. */
   readonly sessions = { begun: 0, ended: 0 };
   tool: Reply = ({ params }) =>
     Response.json({ content: [{ type: "text", text: `result of ${JSON.stringify(params)}` }] });

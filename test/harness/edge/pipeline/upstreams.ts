@@ -7,7 +7,6 @@ import type { ResolvedEndpoint } from "../../../../shared/records.ts";
 import { modelOf } from "./records.ts";
 import { TestPipeline } from "./world.ts";
 
-/** A healthy endpoint at a host of its name. */
 export function endpoint(name: string, changes: Partial<ResolvedEndpoint> = {}): ResolvedEndpoint {
   return {
     id: `id-${name}`,
@@ -64,16 +63,21 @@ export function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {
   world.model = modelOf({ endpoints, max_retries: 0, retry_backoff_ms: 200, ...model });
   const made = new Map<string, number>();
   world.upstream = async (call) => {
-    const name = new URL(call.url).hostname.replace(".test", "");
+    const name = hostOf(call);
     const nth = made.get(name) ?? 0;
     made.set(name, nth + 1);
-    const answers = script[name] ?? [];
-    const answer = answers[nth] ?? answers.at(-1);
-    if (answer === undefined) throw new Error(`${name} was not expected`);
-    return await answer(call);
+    return await answerOf(name, script[name], nth)(call);
   };
   return world;
 }
 
-export const hosts = (world: TestPipeline): readonly string[] =>
-  world.upstreamCalls.map((call) => new URL(call.url).hostname.replace(".test", ""));
+export const hostOf = ({ url }: UpstreamCall): string => new URL(url).hostname.replace(".test", "");
+
+/** The nth answer of a host; the last one stays. */
+export function answerOf(name: string, answers: readonly Answer[] = [], nth: number): Answer {
+  const answer = answers[nth] ?? answers.at(-1);
+  if (answer === undefined) throw new Error(`${name} was not expected`);
+  return answer;
+}
+
+export const hosts = (world: TestPipeline): readonly string[] => world.upstreamCalls.map(hostOf);

@@ -146,7 +146,6 @@ export class TestPipeline {
   transforms = TRANSFORMS;
   validateSchema: Ports["validateSchema"] = () => [];
   inFlightByModel: () => Promise<ReadonlyMap<string, number>> = async () => new Map();
-  /** The permits that the Cell gives to sub-calls. */
   subCallPermit: (request: AdmissionRequest) => Promise<Permit> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
