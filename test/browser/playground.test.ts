@@ -253,7 +253,7 @@ describe("the playground", () => {
       .getByText(
         as === "admin"
           ? `1 request of ${tenant.name} for ${minted.model.model_name} is waiting: the model has reached its max concurrency. This request is first in the queue.`
-          : /^Waiting for a slot for [^.]*\. 1 running, 1 waiting \(longest .*\)\. The model's slots are all in use\.$/,
+          : /^Waiting for a slot for [\d.]+ m?s\. 1 running, 1 waiting \(longest .*\)\. The model's slots are all in use\.$/,
       )
       .waitFor();
     held.abort();
