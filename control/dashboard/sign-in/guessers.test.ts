@@ -27,7 +27,7 @@ async function guesser({
     proxies: trustedProxiesField.parse("127.0.0.1,10.0.0.1"),
     frontUsers,
     ownUser: OWN_USER,
-    loopbackUsers: { of: async () => (user === null ? null : String(user)), canTell },
+    localUsers: { of: async () => (user === null ? null : String(user)), canTell },
   });
   const app = new Hono().get("/", async (c) => c.json(await guessers.of(c)));
   const headers = forwarded === "" ? {} : { "x-forwarded-for": forwarded };

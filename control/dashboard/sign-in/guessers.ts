@@ -7,7 +7,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { clientAddress, peerOf } from "../../api/client-address.ts";
 import type { TrustedProxies } from "../../kernel/trusted-proxies.ts";
-import { isLoopbackAddress, type LoopbackUsers } from "./loopback-user.ts";
+import { isLoopbackAddress, type LocalUsers } from "./local-users.ts";
 
 /** Numbers below this one are those of services, and people have higher ones (login.defs(5), UID_MIN). */
 const PEOPLE_FROM = 1000;
@@ -20,7 +20,7 @@ interface GuesserOptions {
   readonly frontUsers: readonly number[] | null;
   /** The number of the gateway's own user. */
   readonly ownUser: number | undefined;
-  readonly loopbackUsers: Pick<LoopbackUsers, "of" | "canTell">;
+  readonly localUsers: Pick<LocalUsers, "of" | "canTell">;
 }
 
 interface Guesser {
@@ -38,13 +38,13 @@ export class Guessers {
   }
 
   async of(c: Context): Promise<Guesser> {
-    const { proxies, loopbackUsers } = this.#options;
+    const { proxies, localUsers } = this.#options;
     const [peer, client] = [peerOf(c) ?? "unknown", clientAddress(c, proxies) ?? "unknown"];
     const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
     if (!isLoopbackAddress(peer) || incoming === undefined) return { name: client, address: client };
-    const user = await loopbackUsers.of(incoming.socket);
+    const user = await localUsers.of(incoming.socket);
     // A client that has closed its half of the connection has no user, and still gets its answer.
-    const isFront = user === null ? !loopbackUsers.canTell : this.#isFront(Number(user));
+    const isFront = user === null ? !localUsers.canTell : this.#isFront(Number(user));
     const address = isFront ? client : peer;
     return { name: user === null || !isLoopbackAddress(address) ? address : `user ${user}`, address };
   }

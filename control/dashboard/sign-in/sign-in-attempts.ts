@@ -8,7 +8,7 @@ import { LRUCache } from "lru-cache";
 import { DashboardError } from "../dashboard-error.ts";
 import { wholeBody } from "../live/whole-body.ts";
 import { OpenCalls } from "../open-calls.ts";
-import { isLoopbackAddress } from "./loopback-user.ts";
+import { isLoopbackAddress } from "./local-users.ts";
 
 const FAILURES_MAX = 5;
 const WINDOW_MS = 15 * 60_000;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { LoopbackUsers } from "./loopback-user.ts";
+import { LocalUsers } from "./local-users.ts";
 
 /** Both ends of a connection to this listener. */
 async function connected(listens: string, calls: string): Promise<readonly [server: Socket, client: Socket]> {
@@ -14,8 +14,8 @@ async function connected(listens: string, calls: string): Promise<readonly [serv
   return [socket, client];
 }
 
-const users = new LoopbackUsers();
-const loopbackUser = async (...ends: Parameters<typeof users.of>) => await users.of(...ends);
+const users = new LocalUsers();
+const localUser = async (...ends: Parameters<typeof users.of>) => await users.of(...ends);
 
 describe.runIf(process.platform === "linux")("the user of this machine at the other end", () => {
   it.each([
@@ -26,7 +26,7 @@ describe.runIf(process.platform === "linux")("the user of this machine at the ot
     ["::1", "::1"],
   ])("of a connection to %s by %s is this process's", async (listens, calls) => {
     const [socket, client] = await connected(listens, calls);
-    expect(await loopbackUser(socket)).toBe(String(process.getuid?.()));
+    expect(await localUser(socket)).toBe(String(process.getuid?.()));
     client.destroy();
     socket.destroy();
   });
@@ -36,20 +36,20 @@ describe.runIf(process.platform === "linux")("the user of this machine at the ot
     const { remoteAddress, remotePort, localAddress, localPort } = socket;
     client.destroy();
     await once(client, "close");
-    expect(await loopbackUser({ remoteAddress, remotePort, localAddress, localPort })).toBeNull();
+    expect(await localUser({ remoteAddress, remotePort, localAddress, localPort })).toBeNull();
     socket.destroy();
   });
 
   it("is unknown for a connection that does not exist", async () => {
     const ends = { remoteAddress: "127.0.0.1", localAddress: "127.0.0.1", remotePort: 1, localPort: 2 };
-    expect(await loopbackUser(ends)).toBeNull();
-    expect(await loopbackUser({})).toBeNull();
+    expect(await localUser(ends)).toBeNull();
+    expect(await localUser({})).toBeNull();
   });
 });
 
 it("is looked up for many connections at once in two reads, and once for each connection", async () => {
   const read: string[] = [];
-  const counted = new LoopbackUsers(async (path) => {
+  const counted = new LocalUsers(async (path) => {
     read.push(path);
     // as the kernel writes it: 127.0.0.1, port 7 to 8000 and up, user 65534
     return Array.from({ length: 200 }, (_, nth) => {

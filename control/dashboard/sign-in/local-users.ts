@@ -27,7 +27,7 @@ export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === "loopback";
 }
 
-export class LoopbackUsers {
+export class LocalUsers {
   /** A connection stays with the user who has made it. */
   readonly #known = new WeakMap<Ends, string>();
   readonly #reads = new FreshReads<Users>();
