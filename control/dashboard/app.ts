@@ -37,7 +37,7 @@ import { sessionRoutes, shownUser } from "./session-routes.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
 import { Guessers } from "./sign-in/guessers.ts";
-import { LoopbackUsers } from "./sign-in/loopback-user.ts";
+import { LocalUsers } from "./sign-in/local-users.ts";
 import { EmailNotVerified, OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
 import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
@@ -84,8 +84,8 @@ export function createDashboard(options: DashboardOptions): Hono {
   const states = new SignInStates(env.sessionSecret, options);
   const attempts = new SignInAttempts(nowMs);
   const { trustedProxies: proxies, frontUsers } = env;
-  const [ownUser, loopbackUsers] = [process.getuid?.(), new LoopbackUsers()];
-  const guessers = new Guessers({ proxies, frontUsers, ownUser, loopbackUsers });
+  const [ownUser, localUsers] = [process.getuid?.(), new LocalUsers()];
+  const guessers = new Guessers({ proxies, frontUsers, ownUser, localUsers });
   const failures = new AuthFailures();
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
@@ -143,7 +143,8 @@ export function createDashboard(options: DashboardOptions): Hono {
     const given = parse(credentialsSchema, jsonIn(await attempts.bodyOf(guesser, c.req.raw)));
     if (c.req.raw.signal.aborted) return new Response(null, { status: CLIENT_GONE });
     // No other request may come between the check and its count.
-    if (attempts.waitMs(guesser) > 0 || !isBreakGlass(env, given)) {
+    attempts.check(guesser);
+    if (!isBreakGlass(env, given)) {
       attempts.failed(guesser);
       const { line } = failures.note(address, nowMs());
       if (line !== null) log.warn({ event: "sign_in_failed", address, ...line });

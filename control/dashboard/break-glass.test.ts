@@ -32,6 +32,9 @@ const codeOf = async (response: Response) => ((await response.json()) as { error
 const why = (response: Response) => [response.status, response.headers.get("location")];
 const rows = async () => await testing.control.connection.db.select().from(users);
 
+/** The connection of a listed proxy, which is on another machine. */
+const FRONT = { remoteAddress: "10.0.0.1", remotePort: 1, localAddress: "10.0.0.2", localPort: 2 };
+
 /** Signs in through a listed proxy, which says from where; answers the status. */
 async function signInFrom(address: string, password = ADMIN.password, more: RequestInit = {}): Promise<number> {
   const { status } = await testing.app.request(
@@ -42,7 +45,7 @@ async function signInFrom(address: string, password = ADMIN.password, more: Requ
       body: JSON.stringify({ ...ADMIN, password }),
       ...more,
     },
-    { incoming: { socket: { remoteAddress: "10.0.0.1" } } },
+    { incoming: { socket: FRONT } },
   );
   return status;
 }
@@ -210,6 +213,12 @@ describe("the break-glass admin", () => {
       });
     });
 
+    it("is guessed by none of them as the users of a namespace of their own", async () => {
+      const statuses: number[] = [];
+      for (let nth = 0; nth < 7; nth += 1) statuses.push(await signInAs(100_000 + nth, port, wrong));
+      expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    });
+
     it("is guessed by none of them as made-up clients of a front, which serves on", async () => {
       const forged: number[] = [];
       for (let nth = 0; nth < 7; nth += 1) forged.push(await signInAs(2000, port, wrong, from(nth)));
@@ -237,6 +246,13 @@ describe("the break-glass admin", () => {
     );
     const statuses = (await Promise.all(guesses)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toEqual([]);
+  });
+
+  it("is guessed by the networks of one customer no more often at once than one after another", async () => {
+    const statuses = await Promise.all(
+      Array.from({ length: 60 }, async (_, nth) => await signInFrom(`2001:db8:0:${nth}::1`, "wrong-password")),
+    );
+    expect([401, 429].map((status) => statuses.filter((each) => each === status).length)).toEqual([50, 10]);
   });
 
   it("is not checked if it was left", async () => {

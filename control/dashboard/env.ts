@@ -189,7 +189,7 @@ const dashboardVariables = {
   GATEWAY_TRUSTED_PROXY_USERS: frontUsers
     .meta({ values: "numbers of users, separated by commas", default: "users of services" })
     .describe(
-      "Users of this machine whose [front](docs/tls-and-fronts.md#fronts-on-the-same-machine) the console believes, if that calls from a trusted loopback address. Root and the gateway's own user are always believed.",
+      "Users of this machine whose [front](docs/tls-and-fronts.md#fronts-on-the-same-machine) the console believes, if that calls from a trusted address of this machine. Root and the gateway's own user are always believed.",
     ),
   GATEWAY_PROXY_OWN_URL: envOptionalWebUrl
     .meta({ default: "`GATEWAY_PROXY_BASE_URL`" })

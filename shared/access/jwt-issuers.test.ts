@@ -48,4 +48,20 @@ describe("GATEWAY_JWT_ISSUERS", () => {
   ])("refuses %j by saying where", (value, where) => {
     expect(complaint(value)).toContain(where);
   });
+
+  it.each([
+    ["another tenant", { tenant: "other" }, "(1.tenant must be that of entry 0, which has the same issuer"],
+    [
+      "another claim",
+      { subject_claim: "client_id" },
+      "(1.subject_claim must be that of entry 0, which has the same issuer",
+    ],
+  ])("refuses one issuer with %s, whose subjects would share keys", (_, change, where) => {
+    expect(complaint([entry, { ...entry, audience: "batch", ...change }])).toContain(where);
+  });
+
+  it("takes one issuer twice with one tenant and claim, and one tenant of several issuers", () => {
+    expect(complaint([entry, { ...entry, audience: "batch", jit_provision: false }])).toBe("");
+    expect(complaint([entry, { ...entry, issuer: "https://other.example", subject_claim: "oid" }])).toBe("");
+  });
 });

@@ -44,10 +44,25 @@ const issuerSchema = z
 /** One provider. */
 export type JwtIssuer = z.infer<typeof issuerSchema>;
 
+/** A subject has one key: entries of an issuer that disagree about it would share keys across tenants, or between subjects. */
+const issuersSchema = z
+  .array(issuerSchema)
+  .min(1)
+  .superRefine((entries, context) => {
+    for (const [at, entry] of entries.entries()) {
+      const first = entries.findIndex(({ issuer }) => issuer === entry.issuer);
+      for (const field of ["tenant", "subject_claim"] as const) {
+        if (entry[field] === entries[first]?.[field]) continue;
+        const message = `must be that of entry ${first}, which has the same issuer: a subject has one key for all audiences`;
+        context.addIssue({ code: "custom", path: [at, field], message });
+      }
+    }
+  });
+
 /** The schema of the variable: the providers in order, none when it is unset. */
 export const envJwtIssuers = envSecret.transform((value, context): readonly JwtIssuer[] => {
   if (value === undefined) return [];
-  const issuers = z.array(issuerSchema).min(1).safeParse(readJson(value));
+  const issuers = issuersSchema.safeParse(readJson(value));
   if (issuers.success) return issuers.data;
   const [first] = issuers.error.issues;
   const field = first === undefined || first.path.length === 0 ? "" : ` (${first.path.join(".")} ${first.message})`;

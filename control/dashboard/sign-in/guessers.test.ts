@@ -1,19 +1,20 @@
-/** Who a sign-in is counted for when a listed proxy is on loopback (docs/rules/console.md#break-glass). */
+/** Who a sign-in is counted for when a listed proxy is on this machine, or could be (docs/rules/console.md#break-glass). */
 import { Hono } from "hono";
 import { expect, it } from "vitest";
 import { trustedProxiesField } from "../../kernel/trusted-proxies.ts";
 import { Guessers } from "./guessers.ts";
+import type { LocalUsers } from "./local-users.ts";
 
 const OWN_USER = 1005;
 const FORWARDED = "198.51.100.7";
 
 interface From {
-  /** The user of the connection; null: nobody knows. */
-  readonly user: number | null;
+  /** Who holds the connection. */
+  readonly user: Awaited<ReturnType<LocalUsers["of"]>>;
   readonly peer?: string;
   readonly forwarded?: string;
   readonly frontUsers?: readonly number[] | null;
-  readonly canTell?: boolean;
+  readonly ownUser?: number;
 }
 
 async function guesser({
@@ -21,13 +22,13 @@ async function guesser({
   peer = "127.0.0.1",
   forwarded = FORWARDED,
   frontUsers = null,
-  canTell = true,
+  ownUser = OWN_USER,
 }: From): Promise<unknown> {
   const guessers = new Guessers({
     proxies: trustedProxiesField.parse("127.0.0.1,10.0.0.1"),
     frontUsers,
-    ownUser: OWN_USER,
-    loopbackUsers: { of: async () => (user === null ? null : String(user)), canTell },
+    ownUser,
+    localUsers: { of: async () => user },
   });
   const app = new Hono().get("/", async (c) => c.json(await guessers.of(c)));
   const headers = forwarded === "" ? {} : { "x-forwarded-for": forwarded };
@@ -61,12 +62,23 @@ it("is the client of a front whose user is listed, and then of no other service'
   expect(await guesser({ user: 33, frontUsers })).toEqual({ name: "user 33", address: "127.0.0.1" });
 });
 
-it("is all of loopback for a connection without a user, such as one that is half closed", async () => {
-  expect(await guesser({ user: null })).toEqual({ name: "127.0.0.1", address: "127.0.0.1" });
+it.each([65_536, 100_000, 231_071])("is one of all users of namespaces, such as %i", async (user) => {
+  const name = "users above 65535";
+  expect(await guesser({ user })).toEqual({ name, address: "127.0.0.1" });
+  expect(await guesser({ user, frontUsers: [user] })).toEqual(client);
+});
+
+it("is the gateway's own user, however high its number", async () => {
+  const mine = { name: "user 200001", address: "127.0.0.1" };
+  expect(await guesser({ user: 200_001, ownUser: 200_001, forwarded: "" })).toEqual(mine);
+});
+
+it.each(["unknown", "none"] as const)("is all of loopback while the user of its connection is %s", async (user) => {
+  expect(await guesser({ user })).toEqual({ name: "127.0.0.1", address: "127.0.0.1" });
 });
 
 it("is the client of a front where the system tells nobody's user", async () => {
-  expect(await guesser({ user: null, canTell: false })).toEqual(client);
+  expect(await guesser({ user: "untold" })).toEqual(client);
 });
 
 it("is the front's user for a client on this machine", async () => {
@@ -75,6 +87,12 @@ it("is the front's user for a client on this machine", async () => {
 });
 
 it("is the address of a connection from elsewhere, or of its front", async () => {
-  expect(await guesser({ user: 5000, peer: "203.0.113.1" })).toEqual({ name: "203.0.113.1", address: "203.0.113.1" });
-  expect(await guesser({ user: 5000, peer: "10.0.0.1" })).toEqual(client);
+  expect(await guesser({ user: "none", peer: "203.0.113.1" })).toEqual({ name: "203.0.113.1", address: "203.0.113.1" });
+  expect(await guesser({ user: "none", peer: "10.0.0.1" })).toEqual(client);
+});
+
+it("is the user of this machine who calls from a listed address that is not loopback", async () => {
+  expect(await guesser({ user: 1000, peer: "10.0.0.1" })).toEqual({ name: "user 1000", address: "10.0.0.1" });
+  expect(await guesser({ user: 33, peer: "::ffff:10.0.0.1" })).toEqual(client);
+  expect(await guesser({ user: "unknown", peer: "10.0.0.1" })).toEqual({ name: "10.0.0.1", address: "10.0.0.1" });
 });

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { LoopbackUsers } from "./loopback-user.ts";
+import { LocalUsers } from "./local-users.ts";
 
 /** Both ends of a connection to this listener. */
 async function connected(listens: string, calls: string): Promise<readonly [server: Socket, client: Socket]> {
-  const server = createServer();
+  const server = createServer({ allowHalfOpen: true });
   server.listen(0, listens);
   await once(server, "listening");
   const client = connect((server.address() as AddressInfo).port, calls);
@@ -14,8 +14,8 @@ async function connected(listens: string, calls: string): Promise<readonly [serv
   return [socket, client];
 }
 
-const users = new LoopbackUsers();
-const loopbackUser = async (...ends: Parameters<typeof users.of>) => await users.of(...ends);
+const users = new LocalUsers();
+const localUser = async (...ends: Parameters<typeof users.of>) => await users.of(...ends);
 
 describe.runIf(process.platform === "linux")("the user of this machine at the other end", () => {
   it.each([
@@ -26,7 +26,7 @@ describe.runIf(process.platform === "linux")("the user of this machine at the ot
     ["::1", "::1"],
   ])("of a connection to %s by %s is this process's", async (listens, calls) => {
     const [socket, client] = await connected(listens, calls);
-    expect(await loopbackUser(socket)).toBe(String(process.getuid?.()));
+    expect(await localUser(socket)).toBe(process.getuid?.());
     client.destroy();
     socket.destroy();
   });
@@ -36,20 +36,29 @@ describe.runIf(process.platform === "linux")("the user of this machine at the ot
     const { remoteAddress, remotePort, localAddress, localPort } = socket;
     client.destroy();
     await once(client, "close");
-    expect(await loopbackUser({ remoteAddress, remotePort, localAddress, localPort })).toBeNull();
+    expect(await localUser({ remoteAddress, remotePort, localAddress, localPort })).toBe("unknown");
     socket.destroy();
   });
 
-  it("is unknown for a connection that does not exist", async () => {
+  it("is still known once the client has closed its half", async () => {
+    const [socket, client] = await connected("127.0.0.1", "127.0.0.1");
+    client.end();
+    await once(client, "finish");
+    expect(await localUser(socket)).toBe(process.getuid?.());
+    client.destroy();
+    socket.destroy();
+  });
+
+  it("is nobody's for a connection that this machine does not have, and unknown for one without ends", async () => {
     const ends = { remoteAddress: "127.0.0.1", localAddress: "127.0.0.1", remotePort: 1, localPort: 2 };
-    expect(await loopbackUser(ends)).toBeNull();
-    expect(await loopbackUser({})).toBeNull();
+    expect(await localUser(ends)).toBe("none");
+    expect(await localUser({})).toBe("unknown");
   });
 });
 
 it("is looked up for many connections at once in two reads, and once for each connection", async () => {
   const read: string[] = [];
-  const counted = new LoopbackUsers(async (path) => {
+  const counted = new LocalUsers(async (path) => {
     read.push(path);
     // as the kernel writes it: 127.0.0.1, port 7 to 8000 and up, user 65534
     return Array.from({ length: 200 }, (_, nth) => {
@@ -64,7 +73,23 @@ it("is looked up for many connections at once in two reads, and once for each co
     localPort: 7,
   }));
   const ask = async () => await Promise.all(connections.map(async (one) => await counted.of(one)));
-  expect(new Set(await ask())).toEqual(new Set(["65534"]));
-  expect(new Set(await ask())).toEqual(new Set(["65534"]));
+  expect(new Set(await ask())).toEqual(new Set([65_534]));
+  expect(new Set(await ask())).toEqual(new Set([65_534]));
   expect(read).toEqual(["/proc/net/tcp", "/proc/net/tcp6", "/proc/net/tcp", "/proc/net/tcp6"]);
+});
+
+const ofNobody = { remoteAddress: "127.0.0.1", remotePort: 1, localAddress: "127.0.0.1", localPort: 2 };
+const failure = (code: string) => Object.assign(new Error(code), { code });
+
+it.each(["EMFILE", "ENFILE", "EACCES"])("is unknown while the tables cannot be read because of %s", async (code) => {
+  const missing = { "/proc/net/tcp": code, "/proc/net/tcp6": "ENOENT" } as Readonly<Record<string, string>>;
+  const failing = new LocalUsers(async (path) => await Promise.reject(failure(missing[path] ?? "")));
+  expect(await failing.of(ofNobody)).toBe("unknown");
+});
+
+it("is untold on a system without tables, and told by the one that there is", async () => {
+  const without = new LocalUsers(async () => await Promise.reject(failure("ENOENT")));
+  expect(await without.of(ofNobody)).toBe("untold");
+  const one = new LocalUsers(async (path) => (path.endsWith("6") ? await Promise.reject(failure("ENOENT")) : ""));
+  expect(await one.of(ofNobody)).toBe("none");
 });
