@@ -219,7 +219,7 @@ describe("an alert", () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     await takeAndSend(sender, [alert("markup:`<!channel>", "R&D *now* <https://evil.example|click>: failed")]);
     expect(texts("markup:")).toEqual([
-      "*Gateway alert: A title*\n*Issue:* `markup:\u02cb&lt;!channel&gt;`\nR&amp;D \u2217now\u2217 &lt;https\u2236//evil.example|click&gt;: failed",
+      "*Gateway alert: A title*\n*Issue:* `markup:\u02cb&lt;!channel&gt;`\nR&amp;D \u2217now\u2217 &lt;https\u2236//evil\u2024example|click&gt;: failed",
     ]);
   });
 

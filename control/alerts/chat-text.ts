@@ -30,7 +30,7 @@ const MARKUP = /`|\](?=\()|(?<![\p{L}\p{N}])[*_~@]|[*_~](?![\p{L}\p{N}])/gu;
 export function withoutLinks(text: string): string {
   return oneLine(text)
     .replace(/:(?=\/\/)/g, "\u2236")
-    .replace(/(?<=www)\./gi, "\u2024");
+    .replace(/(?<=www)\.|\.(?=\p{L}{2})/giu, "\u2024");
 }
 
 /** Text in a message of the chat: one line without markup, links, mentions or commands. */

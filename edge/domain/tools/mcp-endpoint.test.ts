@@ -10,6 +10,8 @@ describe("an event", () => {
     ["event: message\ndata: event: endpoint\n\n", false],
     ["event: endpoints\ndata: /m\n\n", false],
     ["data: endpoint\n\n", false],
+    ["data: x\x85event: endpoint\x85data: /m\n\n", true],
+    ["event: endpoint\u2028data: /m\n\n", true],
   ])("of %j names an address for messages: %j", (event, named) => {
     expect(isEndpoint(event)).toBe(named);
   });

@@ -3,11 +3,20 @@
  * to which it sends its messages. It is the server's own, so a client of the gateway gets the gateway's in its place
  * (docs/rules/mcp.md#older-transport).
  */
+import { OTHER_ENDS } from "../message-texts/loose-lines.ts";
 import { mcpUrl, parametersOfServer } from "./mcp.ts";
 
-/** Whether the text of an event names an address for messages. */
+const ENDPOINT = new RegExp(`(?:^|[\\r\\n${OTHER_ENDS}])event: ?endpoint(?:$|[\\r\\n${OTHER_ENDS}])`);
+const OTHER_END = new RegExp(`[${OTHER_ENDS}]`);
+
+/** Whether the text of an event names an address for messages, to any client. */
 export function isEndpoint(event: string): boolean {
-  return /^event: ?endpoint$/m.test(event);
+  return ENDPOINT.test(event);
+}
+
+/** Whether only some clients read it so: for them a line ends at other characters, too. */
+export function isReadVariously(event: string): boolean {
+  return OTHER_END.test(event);
 }
 
 /**

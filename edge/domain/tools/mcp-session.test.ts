@@ -127,3 +127,37 @@ describe("the id that a server gives", () => {
     expect(givenInQuery(`?${query}`)).toEqual(given);
   });
 });
+
+describe("a UUID", () => {
+  const uuid = "3f0a10bc-02d4-4e5f-8a6b-0c7d8e9f0012";
+  const [, given = ""] = givenInQuery(`?session_id=${uuid}`);
+
+  it.each([
+    uuid.toUpperCase(),
+    uuid.replaceAll("-", ""),
+    `{${uuid}}`,
+    `urn:uuid:${uuid}`,
+    `3-${uuid.slice(1)}`,
+    ` +${uuid}`,
+    "{0x3f0a10bc,0x02d4,0x4e5f,{0x8a,0x6b,0x0c,0x7d,0x8e,0x9f,0x00,0x12}}",
+  ])("counts in every spelling that servers read: %s", (spelling) => {
+    const query = new URLSearchParams({ session_id: spelling.slice(0, 200) }).toString();
+    const ids = sessionIdsOf(headersOf(), `?${query}`);
+    expect({ given, ids, isFound: ids === null || ids.includes(given) }).toEqual({ given, ids, isFound: true });
+  });
+
+  it("counts for a header, too", () => {
+    expect(givenIds(headersOf(uuid))).toEqual([uuid, given]);
+    expect(sessionIdsOf(headersOf(uuid.toUpperCase()))).toContain(given);
+  });
+
+  it.each(["\uff13f0a10bc", "\u0663f0a10bc"])("with digits of another alphabet is no id: %s", (first) => {
+    const query = new URLSearchParams({ session_id: first + uuid.slice(8) }).toString();
+    expect(sessionIdsOf(headersOf(), `?${query}`)).toBeNull();
+  });
+
+  it("is not what an id of a few digits is", () => {
+    expect(givenInQuery("?sessionId=10")).toEqual(["10"]);
+    expect(sessionIdsOf(headersOf("100"))).toEqual(["100"]);
+  });
+});

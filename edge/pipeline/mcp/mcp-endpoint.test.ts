@@ -7,12 +7,15 @@ import { runMcp } from "./run-mcp.ts";
 // The runtime has its own class; Node's does not differ in anything that matters here.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));
 
+const eventOf = (id: string, pathname: string): string =>
+  `event: endpoint\ndata: ${pathname}/messages?sessionId=${id}\n\n`;
+
 /** The client's stream with these sessions, one event for each, and the sessions that it owns then. */
-async function listened(sessions: readonly string[]) {
+async function listened(sessions: readonly string[], written = eventOf) {
   const world = new TestPipeline();
   world.mcpServer = mcpServerOf();
   const { pathname } = new URL(world.mcpServer.upstream_url);
-  const events = sessions.map((id) => `event: endpoint\ndata: ${pathname}/messages?sessionId=${id}\n\n`).join("");
+  const events = sessions.map((id) => written(id, pathname)).join("");
   world.upstream = async () => new Response(events, { headers: { "content-type": "text/event-stream" } });
   const init = { method: "GET", headers: { authorization: `Bearer ${SECRET}` }, body: null };
   const response = await runMcp(world.received(init, "/mcp/tools"), { server: "tools", rest: "" });
@@ -38,3 +41,12 @@ it.each([
   const { text, own } = await listened(sessions);
   expect({ text, own: own.length }).toEqual({ text: "broken off", own: 0 });
 });
+
+it.each(["\v", "\f", "\x1c", "\x85", "\u2028"])(
+  "a stream with an address that only some clients read ends: %j",
+  async (end) => {
+    const hidden = (id: string, path: string): string =>
+      `data: x${end}event: endpoint${end}data: ${path}/m?sessionId=${id}\n\n`;
+    expect(await listened(["a"], hidden)).toEqual({ text: "broken off", own: [] });
+  },
+);

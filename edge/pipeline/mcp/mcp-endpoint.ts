@@ -7,7 +7,7 @@ import type { Steps } from "../../../shared/steps.ts";
 import { readEvent, writeEvent } from "../../domain/message-texts/answer-events.ts";
 import type { McpTarget } from "../../domain/tools/mcp.ts";
 import { mcpUrl } from "../../domain/tools/mcp.ts";
-import { gatewayEndpoint, isEndpoint } from "../../domain/tools/mcp-endpoint.ts";
+import { gatewayEndpoint, isEndpoint, isReadVariously } from "../../domain/tools/mcp-endpoint.ts";
 import { givenInQuery, SESSION_IDS_MAX } from "../../domain/tools/mcp-session.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import type { Call } from "../call/context.ts";
@@ -43,7 +43,10 @@ function rewriting(call: Call, access: McpAccess, { rest }: McpTarget): Transfor
   let named: readonly { readonly rest: string; readonly ids: readonly string[] }[] = [];
   const event = function* (bytes: Uint8Array): Steps<Uint8Array> {
     yield bytes.byteLength / BYTES_PER_UNIT;
-    if (!isEndpoint(new TextDecoder().decode(bytes))) return bytes;
+    const text = new TextDecoder().decode(bytes);
+    if (!isEndpoint(text)) return bytes;
+    if (isReadVariously(text))
+      throw new TypeError("the MCP server names an address for messages that clients read differently");
     if (bytes.byteLength > ENDPOINT_MAX_BYTES)
       throw new TypeError("the MCP server names an address for messages that is too long");
     const { fields, data } = yield* readEvent(bytes);
