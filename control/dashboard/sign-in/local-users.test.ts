@@ -56,15 +56,25 @@ describe.runIf(process.platform === "linux")("the user of this machine at the ot
   });
 });
 
+/** As the kernel writes it: 127.0.0.1, port 7 to 8000 and up, user 65534. */
+const tableOf = (count: number): string =>
+  Array.from({ length: count }, (_, nth) => {
+    const own = `0100007F:${(8000 + nth).toString(16).toUpperCase()}`;
+    return `  ${nth}: ${own} 0100007F:0007 01 00000000:00000000 00:00000000 00000000 65534        0 ${nth + 1} 1 0 20 4 30 10 -1`;
+  }).join("\n");
+
+it("is found although the kernel skipped the connection in the first tables", async () => {
+  const tables = ["", "", tableOf(1), ""];
+  const later = new LocalUsers(async () => tables.shift() ?? "");
+  const ends = { remoteAddress: "127.0.0.1", remotePort: 8000, localAddress: "127.0.0.1", localPort: 7 };
+  expect(await later.of(ends)).toBe(65_534);
+});
+
 it("is looked up for many connections at once in two reads, and once for each connection", async () => {
   const read: string[] = [];
   const counted = new LocalUsers(async (path) => {
     read.push(path);
-    // as the kernel writes it: 127.0.0.1, port 7 to 8000 and up, user 65534
-    return Array.from({ length: 200 }, (_, nth) => {
-      const own = `0100007F:${(8000 + nth).toString(16).toUpperCase()}`;
-      return `  ${nth}: ${own} 0100007F:0007 01 00000000:00000000 00:00000000 00000000 65534        0 ${nth + 1} 1 0 20 4 30 10 -1`;
-    }).join("\n");
+    return tableOf(200);
   });
   const connections = Array.from({ length: 200 }, (_, nth) => ({
     remoteAddress: "127.0.0.1",

@@ -10,6 +10,8 @@ import { FreshReads } from "../../kernel/fresh-reads.ts";
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 /** For each read the kernel walks over every connection of the machine, however few of them are the console's. */
 const PAUSE_MS = 100;
+/** How often a connection of this machine is looked for. */
+const LOOKS = 3;
 
 /** The ends of a connection, as `net.Socket` has them. */
 interface Ends {
@@ -55,12 +57,17 @@ export class LocalUsers {
       localPort === undefined
     )
       return "unknown";
-    const holders = await this.#reads.get(String(localPort), async () => await this.#holdersAt(localPort));
-    if (typeof holders === "string") return holders;
     const ends = `${formOf(remoteAddress, remotePort)} ${formOf(localAddress, localPort)}`;
-    const holder = holders.get(ends) ?? "none";
-    if (holder !== "unknown") this.#known.set(connection, holder);
-    return holder;
+    const isHere = isLoopbackAddress(remoteAddress) || remoteAddress === localAddress;
+    // the kernel may skip a connection in a table that changes while it is read
+    for (let look = isHere ? 1 : LOOKS; ; look += 1) {
+      const holders = await this.#reads.get(String(localPort), async () => await this.#holdersAt(localPort));
+      if (typeof holders === "string") return holders;
+      const holder = holders.get(ends) ?? "none";
+      if (holder === "none" && look < LOOKS) continue;
+      if (holder !== "unknown") this.#known.set(connection, holder);
+      return holder;
+    }
   }
 
   async #holdersAt(port: number): Promise<Holders> {
