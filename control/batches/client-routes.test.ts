@@ -4,7 +4,8 @@
  * @module-tag check
  */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type SQL, sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
@@ -108,6 +109,56 @@ it("unknown fields are thrown away unread, and a form has a bounded number of pa
   };
   expect(await upload(2, 100_000)).toMatchObject({ status: 200, body: { object: "file", bytes: 3 } });
   expect(await upload(40, 10)).toMatchObject({ status: 400, body: { error: { param: "file" } } });
+});
+
+describe("a long list", () => {
+  interface List {
+    readonly data: readonly { readonly id: string }[];
+    readonly first_id: string;
+    readonly last_id: string;
+    readonly has_more: boolean;
+  }
+  /** The list, and the longest text that was written for it at once. */
+  async function written(call: Awaited<ReturnType<typeof callsOf>>, path: string) {
+    const stringify = vi.spyOn(JSON, "stringify");
+    const text = await (await call(path)).text();
+    const longest = Math.max(...stringify.mock.results.map(({ value }) => String(value).length));
+    stringify.mockRestore();
+    const list = JSON.parse(text) as List;
+    const ids = list.data.map(({ id }) => id);
+    expect({ first: list.first_id, last: list.last_id }).toEqual({ first: ids[0], last: ids.at(-1) });
+    return { rows: new Set(ids).size, hasMore: list.has_more, parts: Math.round(text.length / longest), ids };
+  }
+  const rowsOf = async (count: number, insert: (numbers: SQL) => SQL): Promise<void> =>
+    void (await control.ctx.db.execute(insert(sql`generate_series(1, ${count}::int) n`)));
+
+  it("of files is written in the parts in which it is read", async () => {
+    const tenantId = (await newTenant()).id;
+    await rowsOf(
+      1600,
+      (numbers) => sql`INSERT INTO files (tenant_id, purpose, filename, complete)
+      SELECT ${tenantId}, 'batch', repeat('漢', 255), true FROM ${numbers}`,
+    );
+    const call = await callsOf({ tenantId, keyId: randomUUID() });
+    const page = await written(call, "/v1/files?limit=1500");
+    expect(page).toMatchObject({ rows: 1500, hasMore: true, parts: 3 });
+    expect(await written(call, `/v1/files?after=${page.ids.at(-1)}`)).toMatchObject({ rows: 100, hasMore: false });
+  });
+
+  it("of batches is written in the parts in which it is read", async () => {
+    const tenantId = (await newTenant()).id;
+    await rowsOf(
+      105,
+      (numbers) => sql`
+      INSERT INTO batches (tenant_id, key_id, endpoint, input_file_id, status, metadata, expires_at, ended_at)
+      SELECT ${tenantId}, gen_random_uuid(), '/v1/embeddings', gen_random_uuid(), 'completed',
+        jsonb_build_object('a', repeat(chr(1), 512)), now(), now() FROM ${numbers}`,
+    );
+    const call = await callsOf({ tenantId, keyId: randomUUID() });
+    const page = await written(call, "/v1/batches?limit=100");
+    expect(page).toMatchObject({ rows: 100, hasMore: true, parts: 10 });
+    expect(await written(call, `/v1/batches?after=${page.ids.at(-1)}`)).toMatchObject({ rows: 5, hasMore: false });
+  });
 });
 
 async function newFile(call: Awaited<ReturnType<typeof callsOf>>): Promise<string> {

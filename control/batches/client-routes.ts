@@ -234,21 +234,44 @@ const batchesQuery = z.object({ limit: limitOf(20, 100), after: z.string().optio
 async function listFiles(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
   const { limit, after, order, purpose } = parse(filesQuery, c.req.query());
   const last = after === undefined ? null : await ownFile(caller, after);
-  const rows = await ownFiles(caller, { limit: limit + 1, lastId: last?.id ?? null, order, purpose });
-  return c.json(listForm(rows.map(fileForm), limit));
+  const parts = ownFiles(caller, { limit: limit + 1, lastId: last?.id ?? null, order, purpose });
+  return await listAnswer(parts, fileForm, limit);
 }
 
 async function listBatches(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
   const { limit, after } = parse(batchesQuery, c.req.query());
   const last = after === undefined ? null : await ownBatch(caller, after);
-  const rows = await ownBatches(caller, { limit: limit + 1, lastId: last?.id ?? null });
-  return c.json(listForm(rows.map(batchForm), limit));
+  const parts = ownBatches(caller, { limit: limit + 1, lastId: last?.id ?? null });
+  return await listAnswer(parts, batchForm, limit);
 }
 
-function listForm<T extends { readonly id: string }>(rows: readonly T[], limit: number) {
-  const data = rows.slice(0, limit);
-  const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
-  return { object: "list", data, ...ends, has_more: rows.length > limit };
+/** A list, written in the parts in which it is read: a long one as a whole would hold the thread for some 20 ms. */
+async function listAnswer<Row>(
+  parts: AsyncIterable<readonly Row[]>,
+  form: (row: Row) => { readonly id: string },
+  limit: number,
+): Promise<Response> {
+  const pieces = [Buffer.from('{"object":"list","data":[')];
+  const ends = { first_id: null as string | null, last_id: null as string | null, has_more: false };
+  let shown = 0;
+  for await (const part of parts) {
+    const data = part.slice(0, limit - shown).map(form);
+    ends.has_more = data.length < part.length;
+    if (data.length === 0) continue;
+    pieces.push(Buffer.from(`${shown === 0 ? "" : ","}${JSON.stringify(data).slice(1, -1)}`));
+    shown += data.length;
+    ends.first_id ??= data[0]?.id ?? null;
+    ends.last_id = data.at(-1)?.id ?? null;
+  }
+  pieces.push(Buffer.from(`],${JSON.stringify(ends).slice(1)}`));
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      const piece = pieces.shift();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(piece);
+    },
+  });
+  return new Response(body, { headers: { "content-type": "application/json" } });
 }
 
 async function makeBatch(c: Context<ApiTypes>, caller: Caller): Promise<Response> {

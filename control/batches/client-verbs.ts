@@ -17,6 +17,8 @@ import { type BatchRow, batches, type FileRow, files } from "./tables.ts";
 const WINDOW_MS = 86_400_000;
 /** Rows of a list that one statement reads: the embedded database takes the thread for some ms. */
 const FILES_AT_ONCE = 500;
+/** With metadata in escapes one is 55 KB. */
+const BATCHES_AT_ONCE = 10;
 
 /** Who asks, by what the Worker says. */
 export interface Caller {
@@ -49,7 +51,8 @@ interface PageOptions {
   readonly lastId: string | null;
 }
 
-export async function ownFiles(
+/** The files of a page, as each statement reads them. */
+export function ownFiles(
   { ctx, tenantId }: Caller,
   {
     limit,
@@ -57,7 +60,7 @@ export async function ownFiles(
     order,
     purpose,
   }: PageOptions & { readonly order: "asc" | "desc"; readonly purpose: string | undefined },
-): Promise<readonly FileRow[]> {
+): AsyncGenerator<readonly FileRow[]> {
   const at = sql`(${files.created_at}, ${files.id})`;
   const wanted = and(
     eq(files.tenant_id, tenantId),
@@ -65,44 +68,54 @@ export async function ownFiles(
     purpose === undefined ? undefined : sql`${files.purpose} = ${purpose}`,
   );
   const ordered = order === "desc" ? [desc(files.created_at), desc(files.id)] : [files.created_at, files.id];
-  const rows: FileRow[] = [];
-  let last = lastId === null ? null : placeOf(files, lastId);
-  for (;;) {
-    const partMax = Math.min(FILES_AT_ONCE, limit - rows.length);
-    const part = await ctx.db
+  const start = lastId === null ? null : placeOf(files, lastId);
+  return inParts({ limit, atOnce: FILES_AT_ONCE, start }, async (last, partMax) =>
+    ctx.db
       .select({ ...getTableColumns(files), micros: createdMicros(files.created_at) })
       .from(files)
       .where(and(wanted, last === null ? undefined : beyond(at, last, order)))
       .orderBy(...ordered)
-      .limit(partMax);
-    rows.push(...part);
-    const end = part.at(-1);
-    if (end === undefined || part.length < partMax || rows.length === limit) return rows;
-    // not by its id: it can be deleted meanwhile
-    last = sql`(${timeOf(end.micros)}, ${end.id}::uuid)`;
-  }
+      .limit(partMax),
+  );
 }
 
 /** Of the errors of a batch, a list has only the first. */
 const firstError = sql<BatchRow["errors"]>`CASE WHEN jsonb_array_length(${batches.errors}) > 1
   THEN jsonb_build_array(${batches.errors} -> 0) ELSE ${batches.errors} END`;
 
-/** The newest first. */
-export async function ownBatches(
+/** The batches of a page, as each statement reads them, the newest first. */
+export function ownBatches(
   { ctx, tenantId }: Caller,
   { limit, lastId }: PageOptions,
-): Promise<readonly BatchRow[]> {
+): AsyncGenerator<readonly BatchRow[]> {
   const at = sql`(${batches.created_at}, ${batches.id})`;
-  const wanted = and(
-    eq(batches.tenant_id, tenantId),
-    lastId === null ? undefined : beyond(at, placeOf(batches, lastId), "desc"),
+  const start = lastId === null ? null : placeOf(batches, lastId);
+  return inParts({ limit, atOnce: BATCHES_AT_ONCE, start }, async (last, partMax) =>
+    ctx.db
+      .select({ ...getTableColumns(batches), errors: firstError, micros: createdMicros(batches.created_at) })
+      .from(batches)
+      .where(and(eq(batches.tenant_id, tenantId), last === null ? undefined : beyond(at, last, "desc")))
+      .orderBy(desc(batches.created_at), desc(batches.id))
+      .limit(partMax),
   );
-  return await ctx.db
-    .select({ ...getTableColumns(batches), errors: firstError })
-    .from(batches)
-    .where(wanted)
-    .orderBy(desc(batches.created_at), desc(batches.id))
-    .limit(limit);
+}
+
+/** `start`: behind which the first part begins; null: with the first row. */
+async function* inParts<Row extends { readonly id: string; readonly micros: string }>(
+  { limit, atOnce, start }: { readonly limit: number; readonly atOnce: number; readonly start: SQL | null },
+  read: (last: SQL | null, partMax: number) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  let last = start;
+  for (let left = limit; left > 0; ) {
+    const partMax = Math.min(atOnce, left);
+    const part = await read(last, partMax);
+    yield part;
+    const end = part.at(-1);
+    if (end === undefined || part.length < partMax) return;
+    left -= part.length;
+    // not by its id: it can be deleted meanwhile
+    last = sql`(${timeOf(end.micros)}, ${end.id}::uuid)`;
+  }
 }
 
 /** Where a row is in the order of its list. The time is compared as the database has it: ours has fewer digits. */

@@ -1,7 +1,7 @@
 /** Ends batches: their results become files, and their lines go (docs/rules/batches.md#results). */
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type { BatchFault } from "../../shared/schema/batch.ts";
 import type { Database } from "../db/connect.ts";
 import { inOneLine } from "./answer-text.ts";
@@ -9,10 +9,11 @@ import { publicId } from "./batch-record.ts";
 import type { FileStore } from "./files/contents.ts";
 import { addResults, type ResultPart, stageResults } from "./files/file-store.ts";
 import { errorIn, lineFault } from "./line-sender.ts";
+import { deleteSomeLines, linesWithin, nextLines } from "./line-store.ts";
 import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const ROWS_AT_ONCE = 100;
-/** Of the answers in a part, one of any size: the embedded database runs nothing else while it takes a part. */
+/** Of the lines in a part, one of any size: the embedded database runs nothing else while it takes a part. */
 const PART_MAX_BYTES = 1024 * 1024;
 /** Then the database takes only the names of objects, and fewer of these are small. */
 const BUCKET_PART_MAX_BYTES = 8 * PART_MAX_BYTES;
@@ -77,9 +78,14 @@ export async function finishBatch(
   const someNeverRan = lines_total > lines_completed + lines_failed;
   const status: Ended = cancelling_at !== null ? "cancelled" : someNeverRan ? "expired" : "completed";
   // it was cancelled before its file was read to the end
-  if (lines_total === 0) await db.delete(batchLines).where(eq(batchLines.batch_id, row.id));
+  if (lines_total === 0) while (await deleteSomeLines(db, row.id)) if (!mayGoOn()) return null;
   const notRun = status === "cancelled" ? "cancelled" : "expired";
-  for (const results of RESULTS) while (await writePart(store, row, results, notRun)) if (!mayGoOn()) return null;
+  for (const results of RESULTS)
+    for (let after: number | null = 0; ; ) {
+      after = await writePart(store, row, { ...results, after }, notRun);
+      if (after === null) break;
+      if (!mayGoOn()) return null;
+    }
   await db.transaction(async (tx) => {
     const ended = { status, lines_failed: lines_total - lines_completed, ended_at: now, updated_at: now };
     const [last] = await tx.update(batches).set(ended).where(eq(batches.id, row.id)).returning();
@@ -89,20 +95,20 @@ export async function finishBatch(
   return status;
 }
 
-/** Moves the next lines to their file; false: none is left. No transaction waits for a bucket. */
+/** Moves the next lines to their file, and gives the last; null: none is left. No transaction waits for a bucket. */
 async function writePart(
   store: FileStore,
   batch: BatchRow,
-  { field, suffix, states }: Results,
+  { field, suffix, states, after }: Results & { readonly after: number },
   notRun: keyof typeof NOT_RUN,
-): Promise<boolean> {
+): Promise<number | null> {
   const { db, bucket } = store;
   const mine = eq(batches.id, batch.id);
-  const left = and(eq(batchLines.batch_id, batch.id), inArray(batchLines.state, [...states]));
   const [known] = await db.select({ file: batches[field] }).from(batches).where(mine);
-  const last = await lastOfPart(db, left, bucket === null ? PART_MAX_BYTES : BUCKET_PART_MAX_BYTES);
-  if (known === undefined || last === null) return false;
-  const part = and(left, lte(batchLines.n, last));
+  const most = { lines: ROWS_AT_ONCE, bytes: bucket === null ? PART_MAX_BYTES : BUCKET_PART_MAX_BYTES };
+  const next = await nextLines(db, { batchId: batch.id, states, after }, most);
+  if (known === undefined || next === null) return null;
+  const part = and(linesWithin(batch.id, next), inArray(batchLines.state, [...states]));
   const rows = await db.select(RESULT).from(batchLines).where(part).orderBy(asc(batchLines.n));
   const id = known.file ?? randomUUID();
   const filename = `${publicId("batch", batch.id)}_${suffix}.jsonl`;
@@ -110,16 +116,16 @@ async function writePart(
   const pieces = await stageResults(store, id, linesOfResults(rows, notRun));
   return await db.transaction(async (tx) => {
     const [locked] = await tx.select({ file: batches[field] }).from(batches).where(mine).for("update");
-    if (locked === undefined) return false;
+    if (locked === undefined) return null;
     // another process has written some of them
-    if (locked.file !== known.file || (await tx.$count(batchLines, part)) !== rows.length) return true;
+    if (locked.file !== known.file || (await tx.$count(batchLines, part)) !== rows.length) return after;
     await addResults(tx, { id, tenantId: batch.tenant_id, purpose: "batch_output", filename }, pieces);
     const isFirst = field === "error_file_id" && known.file === null;
     const named = { [field]: id, ...(isFirst ? { errors: [firstFault(rows, notRun)] } : {}) };
     await tx.update(batches).set(named).where(mine);
     await tx.delete(batchLines).where(part);
     await tx.delete(files).where(inArray(files.id, answers));
-    return true;
+    return next.last;
   });
 }
 
@@ -128,26 +134,6 @@ function firstFault(rows: readonly LineRow[], notRun: keyof typeof NOT_RUN): Bat
   const failed = rows.find(({ state }) => state === "failed");
   if (failed === undefined) return lineFault(rows[0]?.n ?? null, null, NOT_RUN[notRun]);
   return lineFault(failed.n, failed.status, errorIn(failed.answer ?? ""));
-}
-
-/** The last line of the next part; null: no line is left. The sizes are read without the answers. */
-async function lastOfPart(db: Database, left: SQL | undefined, mostBytes: number): Promise<number | null> {
-  const sizes = await db
-    .select({
-      n: batchLines.n,
-      bytes: sql<number>`coalesce(${files.bytes}::int, octet_length(${batchLines.answer}), 0)`,
-    })
-    .from(batchLines)
-    .leftJoin(files, eq(files.id, batchLines.answer_file_id))
-    .where(left)
-    .orderBy(asc(batchLines.n))
-    .limit(ROWS_AT_ONCE);
-  let bytes = 0;
-  const above = sizes.findIndex((line) => {
-    bytes += line.bytes;
-    return bytes > mostBytes;
-  });
-  return sizes.at(above === -1 ? -1 : Math.max(0, above - 1))?.n ?? null;
 }
 
 async function* linesOfResults(rows: readonly LineRow[], notRun: keyof typeof NOT_RUN): AsyncGenerator<ResultPart> {

@@ -4,14 +4,15 @@
  * @module-tag check
  */
 import { randomUUID } from "node:crypto";
-import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { deletedAtOnce } from "../../test/harness/deleted-at-once.ts";
 import { piecesOf } from "./files/contents.ts";
 import { linesOf } from "./files/file-store.ts";
 import { finishBatch } from "./finish-batch.ts";
-import { claimLines, endLines, nextEnds, sentLines } from "./line-store.ts";
+import { claimLines, endLines, nextEnds, nextLines, sentLines } from "./line-store.ts";
 import { batches, batchLines, files } from "./tables.ts";
 
 const LINES = 40;
@@ -162,4 +163,81 @@ it("a batch whose time is over says of the lines that did not run that they expi
   for await (const line of linesOf(piecesOf({ db, bucket: null }, file?.id ?? ""))) read.push(line);
   expect(read).toHaveLength(LINES);
   expect(JSON.parse(read[0]?.text ?? "")).toMatchObject({ custom_id: "line-0", error: { code: "batch_expired" } });
+});
+
+describe("a batch of many lines", () => {
+  const MANY = 3000;
+  async function manyLines() {
+    const { db, batch } = await batchOf("cancelling");
+    await db.execute(sql`INSERT INTO batch_lines (batch_id, n, custom_id, model, body)
+      SELECT ${batch.id}, n, n, 'm', '{}' FROM generate_series(${LINES + 1}::int, ${MANY}::int) n`);
+    return { db, batch };
+  }
+
+  it("that was cancelled while its file was read loses its lines in steps", async () => {
+    const { db, batch } = await manyLines();
+    await db.update(batches).set({ lines_total: 0 }).where(eq(batches.id, batch.id));
+    let steps = 0;
+    const deleted = await deletedAtOnce(db, "batch_lines", async () => {
+      expect(await finishBatch({ db, bucket: null }, batch, new Date(), () => ++steps < 2)).toBe(null);
+      expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe("cancelled");
+    });
+    expect(deleted).toEqual(Array.from({ length: MANY / 200 }, () => 200));
+  });
+
+  it("is not looked through for its next lines", async () => {
+    const { db, batch } = await manyLines();
+    await db.execute(
+      sql`UPDATE batch_lines SET state = 'completed' WHERE batch_id = ${batch.id} AND n IN (7, 8, 2500)`,
+    );
+    const most = { lines: 2, bytes: 100 };
+    const of = { batchId: batch.id, states: ["completed" as const] };
+    expect(await nextLines(db, { ...of, after: 7 }, most)).toEqual({ first: 8, last: 8 });
+    expect(await nextLines(db, { ...of, after: 8 }, most)).toEqual({ first: 2500, last: 2500 });
+    expect(await nextLines(db, { ...of, after: 2500 }, most)).toBe(null);
+    const read = await db.transaction(async (tx) => {
+      const looks = sql`SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'batch_lines'`;
+      const rowsRead = async () => ((await tx.execute(looks)) as unknown as { rows: [{ rows: number }] }).rows[0].rows;
+      const before = await rowsRead();
+      expect(await nextLines(tx, of, most)).toEqual({ first: 7, last: 8 });
+      return (await rowsRead()) - before;
+    });
+    expect({ read, some: read > 2, few: read < 1100 }).toEqual({ read, some: true, few: true });
+  });
+});
+
+it("lines that never ran count in a part of the results with their bodies", async () => {
+  const { db, batch } = await batchOf("cancelling");
+  const mine = eq(batchLines.batch_id, batch.id);
+  await db
+    .update(batchLines)
+    .set({ body: "x".repeat(400 * 1024) })
+    .where(mine);
+  const deleted = await deletedAtOnce(db, "batch_lines", async () => {
+    expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe("cancelled");
+  });
+  expect(deleted).toEqual(Array.from({ length: LINES / 2 }, () => 2));
+});
+
+it("the answers of failed lines are read with a turn of the event loop for each", async () => {
+  const { db, batch } = await batchOf("in_progress");
+  const lines = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, upTo(8));
+  const answer = '{"error":{"code":"of_turns","message":""}}';
+  let turns = 0;
+  let next = setImmediate(function count() {
+    turns += 1;
+    next = setImmediate(count);
+  });
+  const parsed: number[] = [];
+  const { parse } = JSON;
+  vi.spyOn(JSON, "parse").mockImplementation((text: string) => {
+    if (text === answer) parsed.push(turns);
+    return parse(text) as unknown;
+  });
+  const ended = await endLines(
+    db,
+    lines.map((line) => ({ ...line, state: "failed", status: 400, answer })),
+  );
+  clearImmediate(next);
+  expect({ ended, parsed: parsed.length, turns: new Set(parsed).size }).toEqual({ ended: 8, parsed: 8, turns: 8 });
 });

@@ -2,9 +2,11 @@
  * Lines of batches in the database. A line is claimed before it is sent, and what it came to is stored only for its newest
  * request: two processes never both end a line (docs/rules/batches.md#exactly-once).
  */
-import { sql } from "drizzle-orm";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { and, asc, between, eq, gt, inArray, lte, max, min, type SQL, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../db/connect.ts";
 import { errorIn, lineFault, type SentLine } from "./line-sender.ts";
+import { batchLines, files } from "./tables.ts";
 
 export interface ClaimedLine extends SentLine {
   readonly model: string;
@@ -83,23 +85,75 @@ export async function claimLines(
   return claimed.map(lineOf).toSorted((one, other) => one.n - other.n);
 }
 
+/** Of a batch, by one statement: to look for the next of all lines takes the embedded database long, which knows no statistics. */
+const LOOKED_AT_ONCE = 1000;
+
+interface LinesOfBatch {
+  readonly batchId: string;
+  /** Undefined: all. */
+  readonly states?: readonly (typeof batchLines.$inferSelect)["state"][];
+  /** The line before the first of them. */
+  readonly after?: number;
+}
+
+interface LineRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** From where to where the next lines with these states are, one of any size and others within `most`; null: there are none. */
+export async function nextLines(
+  db: Database | Transaction,
+  { batchId, states, after = 0 }: LinesOfBatch,
+  most: { readonly lines: number; readonly bytes: number },
+): Promise<LineRange | null> {
+  const ofBatch = eq(batchLines.batch_id, batchId);
+  const [ends] = await db
+    .select({ first: min(batchLines.n), last: max(batchLines.n) })
+    .from(batchLines)
+    .where(ofBatch);
+  const last = ends?.last ?? 0;
+  for (let from = Math.max(after, (ends?.first ?? 1) - 1); from < last; from += LOOKED_AT_ONCE) {
+    const sizes = await db
+      .select({
+        n: batchLines.n,
+        bytes: sql<number>`coalesce(${files.bytes}::int, octet_length(${batchLines.answer}), 0) + octet_length(${batchLines.body})`,
+      })
+      .from(batchLines)
+      .leftJoin(files, eq(files.id, batchLines.answer_file_id))
+      .where(
+        and(
+          ofBatch,
+          states && inArray(batchLines.state, [...states]),
+          gt(batchLines.n, from),
+          lte(batchLines.n, from + LOOKED_AT_ONCE),
+        ),
+      )
+      .orderBy(asc(batchLines.n))
+      .limit(most.lines);
+    let bytes = 0;
+    const fitting = sizes.filter((line, at) => {
+      bytes += line.bytes;
+      return at === 0 || bytes <= most.bytes;
+    });
+    const [first, end] = [fitting[0], fitting.at(-1)];
+    if (first !== undefined && end !== undefined) return { first: first.n, last: end.n };
+  }
+  return null;
+}
+
+/** A condition that the index of lines answers; with a list of numbers, the database would look at all lines. */
+export const linesWithin = (batchId: string, { first, last }: LineRange): SQL | undefined =>
+  and(eq(batchLines.batch_id, batchId), between(batchLines.n, first, last));
+
 /** By one statement. */
-const DELETED_AT_ONCE = { lines: 500, bytes: 2 * 1024 * 1024 };
+const DELETED_AT_ONCE = { lines: 200, bytes: 1024 * 1024 };
 
 /** Deletes the next lines of a batch, as many as hold nobody up. Returns whether there were any. */
 export async function deleteSomeLines(db: Database | Transaction, batchId: string): Promise<boolean> {
-  const gone = await rowsOf<{ readonly n: number }>(
-    db.execute(sql`
-      WITH next AS MATERIALIZED (
-        SELECT n, pg_column_size(body) AS bytes FROM batch_lines
-        WHERE batch_id = ${batchId} ORDER BY n LIMIT ${DELETED_AT_ONCE.lines}
-      ), fitting AS (
-        SELECT n, sum(bytes) OVER (ORDER BY n) <= ${DELETED_AT_ONCE.bytes} OR row_number() OVER (ORDER BY n) = 1 AS fits
-        FROM next)
-      DELETE FROM batch_lines l USING fitting
-      WHERE fitting.fits AND l.batch_id = ${batchId} AND l.n = fitting.n RETURNING l.n`),
-  );
-  return gone.length > 0;
+  const next = await nextLines(db, { batchId }, DELETED_AT_ONCE);
+  if (next !== null) await db.delete(batchLines).where(linesWithin(batchId, next));
+  return next !== null;
 }
 
 /** Lines that some process has sent and not ended. */
@@ -127,8 +181,11 @@ export function nextEnds(waiting: Iterable<LineEnd>): readonly LineEnd[] {
 
 /** Stores what lines came to, with the counts of their batches and the first error of each. Returns how many had a request that was still the newest. */
 export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<number> {
-  const given = JSON.stringify(
-    ends.map(({ batchId, n, tries, requestId, state, status, answer, answerFileId }) => ({
+  const rows: object[] = [];
+  for (const { batchId, n, tries, requestId, state, status, answer, answerFileId } of ends) {
+    // an answer of many small values takes some ms to parse
+    if (state === "failed") await nextTurn();
+    rows.push({
       batch_id: batchId,
       n,
       tries,
@@ -138,8 +195,9 @@ export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<
       answer,
       answer_file_id: answerFileId,
       fault: state === "failed" ? lineFault(n, status, errorIn(answer ?? "")) : null,
-    })),
-  );
+    });
+  }
+  const given = JSON.stringify(rows);
   const ended = await rowsOf<{ n: number }>(
     db.execute(sql`
       WITH given AS (

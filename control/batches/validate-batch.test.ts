@@ -188,7 +188,7 @@ describe("a file", () => {
       SELECT ${batch.id}, n, n, 'm', repeat(md5(n::text), 100) FROM generate_series(1, 1200) n`);
     const deleted = await deletedAtOnce(db, "batch_lines", async () => await validate(batch));
     expect({ most: Math.max(...deleted), sum: deleted.reduce((sum, each) => sum + each, 0) }).toEqual({
-      most: 500,
+      most: 200,
       sum: 2400,
     });
     expect(await shown(batch)).toEqual({ status: "failed", codes: ["invalid_json_line"] });

@@ -94,7 +94,7 @@ export async function validateBatch(
       await tx.update(batches).set(started).where(mine);
       return;
     }
-    await tx.delete(batchLines).where(eq(batchLines.batch_id, batch.id));
+    while (await deleteSomeLines(tx, batch.id));
     await tx.update(batches).set({ status: "failed", errors, ended_at: at, updated_at: at }).where(mine);
   });
 }
@@ -108,7 +108,7 @@ async function begin(db: Database, { id }: BatchRow, at: Date): Promise<readonly
     const mine = and(eq(batches.id, id), eq(batches.status, "validating"));
     const [row] = await tx.select({ errors: batches.errors }).from(batches).where(mine).for("update");
     if (row === undefined) return null;
-    await tx.delete(batchLines).where(eq(batchLines.batch_id, id));
+    while (await deleteSomeLines(tx, id));
     if (row.errors.length < TRIES_MAX) {
       await tx
         .update(batches)

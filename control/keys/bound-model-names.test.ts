@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
 import { userCredential } from "../api/guard.ts";
@@ -52,4 +53,22 @@ it("a user lengthens no list beyond the bound; shorter ones, and an admin's, are
     none: (await asUser("POST", `/tenants/${id}/keys`, { name: "s" })).status,
   };
   expect(statuses).toEqual({ longer: 400, renamed: 200, admin: 200, shorter: 200, none: 200 });
+});
+
+it("lists are bounded by bytes, and the audit log keeps some KB of a change", async () => {
+  const { id } = await control.must<Tenant>("POST", "/tenants", { name: "long names" });
+  const { key } = await control.must<CreatedKey>("POST", `/tenants/${id}/keys`, { name: "k" });
+  const put = async (allowed_models: readonly string[]) =>
+    (await control.request("PUT", `/api/v1/keys/${key.id}`, { allowed_models })).status;
+  const names = (count: number, mark: string) =>
+    Array.from({ length: count }, (_, at) => `${mark}${at}`.padEnd(100, "漢"));
+  expect([await put(names(1600, "a")), await put(names(650, "a")), await put(names(650, "b"))]).toEqual([
+    400, 200, 200,
+  ]);
+  const [entry] = await control.must<readonly AuditEntry[]>("GET", `/audit?entity_id=${key.id}`);
+  const kept = JSON.stringify(entry?.detail);
+  expect({ isShort: kept.length < 20_000, names: kept.includes(names(1, "b")[0] ?? "") }).toEqual({
+    isShort: true,
+    names: true,
+  });
 });

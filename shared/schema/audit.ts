@@ -13,7 +13,7 @@ export const auditEntrySchema = z
     action: z.string(),
     entity_type: z.string(),
     entity_id: z.string(),
-    /** The detail of an update is `{changed: {field: [old, new]}}`; a secret shows as `"changed"`. */
+    /** The detail of an update is `{changed: {field: [old, new]}}`; a secret shows as `"changed"`, a long list as what was taken out and added. */
     detail: z.record(z.string(), z.unknown()),
   })
   .meta({ id: "AuditEntry" });

@@ -234,8 +234,8 @@ export const storedEndUserBudget = {
 };
 
 const MODEL_NAMES_MAX = 2000;
-/** Of all names together: every copy of a key has them. */
-const MODEL_NAMES_CHARS_MAX = 200_000;
+/** Of all names together, as UTF-8: every copy of a key has them. */
+const MODEL_NAMES_MAX_BYTES = 200_000;
 
 /**
  * Names of models that may be used, as a body gives them: trimmed, without blanks and duplicates; an empty list is null. One of
@@ -254,8 +254,8 @@ export const modelNames = z
   })
   .refine((names) => (names ?? []).length <= MODEL_NAMES_MAX, `must have at most ${MODEL_NAMES_MAX} names`)
   .refine(
-    (names) => (names ?? []).join("").length <= MODEL_NAMES_CHARS_MAX,
-    `must have at most ${MODEL_NAMES_CHARS_MAX} characters in all`,
+    (names) => new TextEncoder().encode((names ?? []).join("")).byteLength <= MODEL_NAMES_MAX_BYTES,
+    `must have at most ${MODEL_NAMES_MAX_BYTES} bytes in all`,
   );
 
 type PatchShape<S> = { readonly [K in keyof S]: z.ZodOptional<z.ZodType<Exclude<z.output<S[K]>, undefined>>> };

@@ -111,6 +111,12 @@ describe("open batches of a tenant", () => {
   });
 });
 
+async function allOf<Row>(parts: AsyncIterable<readonly Row[]>): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for await (const part of parts) rows.push(...part);
+  return rows;
+}
+
 it("a file goes in steps, and is seen by nobody from the first one on", async () => {
   const { db } = control.ctx;
   const tenantId = await tenantWith();
@@ -145,7 +151,7 @@ it("a list of files is read in parts, each file once and in its order", async ()
   const listed = async (order: "asc" | "desc", limit: number, lastId: string | null = null) => {
     parts.mockClear();
     const options = { limit, lastId, order, purpose: undefined };
-    const rows = await ownFiles({ ctx: control.ctx, tenantId, keyId: randomUUID() }, options);
+    const rows = await allOf(ownFiles({ ctx: control.ctx, tenantId, keyId: randomUUID() }, options));
     return { ids: rows.map((row) => row.id), parts: parts.mock.calls.length };
   };
   expect(await listed("asc", 10_001)).toEqual({ ids, parts: 3 });
@@ -163,10 +169,8 @@ it("the newest ended batches of a tenant are kept, and a list has the first erro
     SELECT ${tenantId}, gen_random_uuid(), '/v1/embeddings', ${file}, 'failed', ${errors}::jsonb, now(), now(),
       now() - n * interval '1 minute' FROM generate_series(1, ${LIMITS.endedBatches + 3}) n`);
   await start(tenantId, file);
-  const [open, newest, ...others] = await ownBatches(
-    { ctx: control.ctx, tenantId, keyId: randomUUID() },
-    { limit: LIMITS.endedBatches + 10, lastId: null },
-  );
+  const caller = { ctx: control.ctx, tenantId, keyId: randomUUID() };
+  const [open, newest, ...others] = await allOf(ownBatches(caller, { limit: LIMITS.endedBatches + 10, lastId: null }));
   expect({ open: open?.status, codes: newest?.errors.map(({ code }) => code), others: others.length }).toEqual({
     open: "validating",
     codes: ["one"],
