@@ -7,7 +7,7 @@ import type { SliceReading } from "./slice.ts";
 /**
  * The targets of a load: the upstream itself, a bare Worker, a Worker that calls an object first, the gateway past and
  * through its TCP front, the gateway for a tenant whose prompts are scanned and for one whose policies are all switched
- * off, a gateway with {@link WORKERS} Worker processes through its own front, a peer.
+ * off, a gateway with {@link WORKERS} Worker processes through its own front, the peers (peer.ts).
  */
 export const TARGETS = [
   "direct",
@@ -19,6 +19,7 @@ export const TARGETS = [
   "guarded",
   "workers",
   "peer",
+  "litellm",
 ] as const;
 export type TargetName = (typeof TARGETS)[number];
 
@@ -28,8 +29,11 @@ export const OF_ONE_PROCESS: readonly TargetName[] = ["governed", "front", "swit
 /** The number of Worker processes of the `workers` target. */
 export const WORKERS = 3;
 
-/** The targets of a quick run. */
-export const QUICK_TARGETS: readonly TargetName[] = TARGETS.filter((name) => name !== "one-call");
+/** The targets of a run that names none: LiteLLM takes a minute to install and a third of the time of a run. */
+export const FULL_TARGETS: readonly TargetName[] = TARGETS.filter((name) => name !== "litellm");
+export const QUICK_TARGETS: readonly TargetName[] = FULL_TARGETS.filter((name) => name !== "one-call");
+/** The targets of a comparison with all peers. */
+export const PEER_TARGETS: readonly TargetName[] = ["direct", "floor", "governed", "peer", "litellm"];
 
 export interface Load {
   readonly name: string;
@@ -73,7 +77,7 @@ const BASE: Omit<Load, "name" | "title"> = {
   slots: null,
   core: false,
   onceMs: 1500,
-  targets: ["direct", "floor", "one-call", "governed", "peer"],
+  targets: ["direct", "floor", "one-call", "governed", "peer", "litellm"],
 };
 
 /** The slots of the load whose requests wait: this many are served before them. */

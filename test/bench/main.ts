@@ -8,7 +8,7 @@ import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os"
 import { perRequest } from "./counting/cost.ts";
 import { type Goal, goalsOf, isReached } from "./goals.ts";
 import { type Options, readOptions } from "./options.ts";
-import { PEER } from "./peer.ts";
+import { PEERS } from "./peer.ts";
 import { type BenchRun, run } from "./run.ts";
 import { inSession } from "./session.ts";
 import { ratesWithin, summaryOf } from "./summary.ts";
@@ -27,7 +27,7 @@ function readMachine() {
     kernel: `${process.platform} ${release()}`,
     node: process.version,
     workerd: (require("workerd/package.json") as { version: string }).version,
-    peer: PEER,
+    peers: PEERS.map(({ title }) => title),
     /**
      * Processes that wanted the CPU before the run began, mean of a minute: the work of other processes makes figures
      * useless.

@@ -1,7 +1,7 @@
 /** The bench's command line. An unknown name ends the bench with a list of the known names. */
 import { closeSync, openSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { LOADS, QUICK_TARGETS, TARGETS, type TargetName } from "./loads.ts";
+import { FULL_TARGETS, LOADS, PEER_TARGETS, QUICK_TARGETS, TARGETS, type TargetName } from "./loads.ts";
 
 export type Options = ReturnType<typeof readOptions>;
 
@@ -15,8 +15,11 @@ const FULL = {
   pace: { coreRounds: 5, otherRounds: 3, sliceMs: 1500, warmMs: 1000 },
   withinMs: 3_600_000,
   tenants: 1000,
-  targets: TARGETS,
+  targets: FULL_TARGETS,
 };
+
+/** The loads of a comparison with all peers. */
+const LOADS_OF_PEERS = LOADS.filter(({ targets }) => targets.includes("litellm")).map(({ name }) => name);
 
 /** A name beside those of the loads: it counts the billed operations of a request. */
 const OPERATIONS = "operations";
@@ -24,7 +27,7 @@ const OPERATIONS = "operations";
 function usage(complaint: string): never {
   console.error(complaint);
   console.error(
-    "usage: npm run bench -- [--quick] [--json FILE] [--only LOAD,...] [--targets TARGET,...] [--rounds N] [--slice-ms N]",
+    "usage: npm run bench -- [--quick] [--peers] [--json FILE] [--only LOAD,...] [--targets TARGET,...] [--rounds N] [--slice-ms N]",
   );
   console.error(`loads: ${LOADS.map(({ name }) => name).join(", ")}, ${OPERATIONS}`);
   console.error(`targets: ${TARGETS.join(", ")}`);
@@ -58,6 +61,7 @@ export function readOptions(args: readonly string[]) {
         args: [...args],
         options: {
           quick: { type: "boolean", default: false },
+          peers: { type: "boolean", default: false },
           json: { type: "string" },
           only: { type: "string" },
           targets: { type: "string" },
@@ -75,13 +79,17 @@ export function readOptions(args: readonly string[]) {
     return Number.isInteger(value) && value > 0 ? value : usage(`--${name} must be a whole number of at least 1`);
   };
   const { pace } = mode;
-  const only = parsed.only?.split(",");
+  const only = parsed.only?.split(",") ?? (parsed.peers ? LOADS_OF_PEERS : undefined);
   const loads = only?.filter((name) => name !== OPERATIONS);
   return {
     mode: parsed.quick ? ("quick" as const) : ("full" as const),
     loads: chosen(loads, LOADS, ({ name }) => name),
     targets: new Set<TargetName>(
-      parsed.targets === undefined ? mode.targets : chosen(parsed.targets.split(","), TARGETS, String),
+      parsed.targets === undefined
+        ? parsed.peers
+          ? PEER_TARGETS
+          : mode.targets
+        : chosen(parsed.targets.split(","), TARGETS, String),
     ),
     /** Whether billed operations are counted as well. */
     counts: only === undefined || only.includes(OPERATIONS),

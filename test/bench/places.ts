@@ -12,7 +12,7 @@ import { type Guard, startGuard } from "../../infra/local/process/child.ts";
 import { startFloor } from "./floor.ts";
 import { type Governed, startGoverned } from "./governed.ts";
 import { type Load, OF_ONE_PROCESS, type TargetName, WORKERS } from "./loads.ts";
-import { PEER, peerHeaders, startPeer } from "./peer.ts";
+import { PEERS, type Peer, startPeer } from "./peer.ts";
 import type { Slice, SliceResult } from "./slice.ts";
 import type { Target } from "./targets.ts";
 
@@ -168,11 +168,11 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
       const base = ({ behaviour }: Load): string => `${floor.origin}/${behaviour}/v1`;
       keep({ name, pid: floor.pid, beside: [], base, headers: plain });
     }
-    // Installing and starting the peer takes the network's time, starting the stack takes the machine's time.
-    const peerStarts = Promise.allSettled(wanted.has("peer") ? [startPeer(guard)] : []);
+    // Installing and starting peers takes the network's time, starting the stack takes the machine's time.
+    const peers = PEERS.filter(({ target }) => wanted.has(target));
+    const peerStarts = Promise.allSettled(peers.map(async (peer) => await startPeer(peer, { guard, folder, origin })));
     undo.push(async () => {
-      const [peer] = await peerStarts;
-      if (peer?.status === "fulfilled") await peer.value.close();
+      for (const peer of await peerStarts) if (peer.status === "fulfilled") await peer.value.close();
     });
     let governed: Governed | null = null;
     if (OF_ONE_PROCESS.some((name) => wanted.has(name))) {
@@ -190,12 +190,13 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
       const [, through] = governedTargets(workers, tenants === 0 ? [] : await workers.mintMany(tenants));
       keep({ ...through, name: "workers" });
     }
-    const [peer] = await peerStarts;
-    if (peer?.status === "rejected") notes.push(`no peer: ${PEER} could not be had (${messageOf(peer.reason)})`);
-    if (peer?.status === "fulfilled") {
-      const { pid, origin: base } = peer.value;
-      const headers = ({ behaviour }: Load) => [peerHeaders(`${origin}/${behaviour}/v1`)];
-      keep({ name: "peer", pid, beside: [], base: () => `${base}/v1`, headers });
+    for (const [at, peer] of (await peerStarts).entries()) {
+      const { target: name, title } = peers[at] as Peer;
+      if (peer.status === "rejected") notes.push(`no ${name}: ${title} could not be had (${messageOf(peer.reason)})`);
+      else {
+        const { pid, origin: base, headers } = peer.value;
+        keep({ name, pid, beside: [], base: () => `${base}/v1`, headers: (load) => [headers(load)] });
+      }
     }
     return {
       generator,

@@ -15,8 +15,8 @@ export interface Target {
 }
 
 /** The name of the model that serves a load. */
-export const benchModelOf = (load: Load): string =>
-  `bench-${load.behaviour}${load.freshShare === null ? "" : "-cached"}`;
+export const benchModelOf = ({ behaviour, freshShare }: Pick<Load, "behaviour" | "freshShare">): string =>
+  `bench-${behaviour}${freshShare === null ? "" : "-cached"}`;
 
 /** The body of a load's requests, `bodyBytes` bytes long, with {@link FRESH} at its front where texts differ. */
 export function benchBodyOf(load: Load): string {
