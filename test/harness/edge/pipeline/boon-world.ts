@@ -5,7 +5,7 @@ import type { ModelRecord } from "../../../../shared/records.ts";
 import { type BoonsValue, boonsValueSchema } from "../../../../shared/schema/settings/boons.ts";
 import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "./records.ts";
-import { type Answer, answerOf, endpoint, hostOf } from "./upstreams.ts";
+import { type Answer, endpoint, hostOf, nthAnswer } from "./upstreams.ts";
 import { TestPermit, TestPipeline } from "./world.ts";
 
 /** A chat completion that says this, as an upstream answers it. */
@@ -45,7 +45,7 @@ export class BoonWorld extends TestPipeline {
       const sent = this.#sent.get(name) ?? [];
       this.#sent.set(name, sent);
       sent.push((await new Response(call.body as Uint8Array<ArrayBuffer>).json()) as Record<string, unknown>);
-      return await answerOf(name, this.#answers.get(name), sent.length - 1)(call);
+      return await nthAnswer(name, this.#answers.get(name), sent.length - 1)(call);
     };
     this.subCallPermit = async () => {
       const permit = new TestPermit();

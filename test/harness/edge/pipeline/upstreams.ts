@@ -66,7 +66,7 @@ export function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {
     const name = hostOf(call);
     const nth = made.get(name) ?? 0;
     made.set(name, nth + 1);
-    return await answerOf(name, script[name], nth)(call);
+    return await nthAnswer(name, script[name], nth)(call);
   };
   return world;
 }
@@ -74,7 +74,7 @@ export function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {
 export const hostOf = ({ url }: UpstreamCall): string => new URL(url).hostname.replace(".test", "");
 
 /** The nth answer of a host; the last one stays. */
-export function answerOf(name: string, answers: readonly Answer[] = [], nth: number): Answer {
+export function nthAnswer(name: string, answers: readonly Answer[] = [], nth: number): Answer {
   const answer = answers[nth] ?? answers.at(-1);
   if (answer === undefined) throw new Error(`${name} was not expected`);
   return answer;
