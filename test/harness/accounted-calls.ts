@@ -140,7 +140,8 @@ function isTrue({ isWhole, status }: AccountedCall, row: UsageLog, mayBeLost: bo
   return isServed ? mayBeLost : isLost(row);
 }
 
-/** A request whose client is gone, or that the gateway ended. */
+/** A request whose client is gone, or that the gateway ended, if its answer had begun with an event for the error. */
 function isLost({ status_code, error_code }: UsageLog): boolean {
+  if (status_code === 200) return error_code === "scheduler_unavailable";
   return status_code === 499 ? error_code === "client_gone" : status_code >= 500;
 }

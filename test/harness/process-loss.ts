@@ -15,7 +15,6 @@ const CLIENTS = 24;
 /** Answers before and after the loss, of each client. */
 const ENOUGH = 10;
 const PACE_MS = 100;
-/** Streams last so much longer than the pauses, or than a killed process holds its slots. */
 const LONGER_MS = 6_000;
 /** A process that is killed may lose the rows that it has had for less than this (docs/rules/settlement-and-rows.md#custody). */
 const PROMISED_AFTER_MS = 1_000;
@@ -33,6 +32,8 @@ interface ProcessLoss {
   readonly upstream: TestUpstream;
   /** How long its pauses take; null: it is killed. */
   readonly pausedMs: number | null;
+  /** Streams last so much longer than the pauses, or than a killed process holds its slots. */
+  readonly longerMs?: number;
   /** The gateway, through each of its processes that serve now. */
   readonly gateways: () => readonly Gateway[];
   /** Those of them whose process is lost. */
@@ -53,9 +54,22 @@ interface ProcessLoss {
 
 /** Does it, and checks every row, the budget and the slots. What the clients noticed. */
 export async function loseProcess(loss: ProcessLoss) {
-  const { fault, upstream, pausedMs, gateways, lost, ends, hasEnded, losesCell, endsOthers, reader, how } = loss;
+  const {
+    fault,
+    upstream,
+    pausedMs,
+    longerMs = LONGER_MS,
+    gateways,
+    lost,
+    ends,
+    hasEnded,
+    losesCell,
+    endsOthers,
+    reader,
+    how,
+  } = loss;
   const before = gateways();
-  const chunks = ((pausedMs ?? LONGER_MS) + LONGER_MS) / PACE_MS;
+  const chunks = ((pausedMs ?? longerMs) + longerMs) / PACE_MS;
   const few = await reader().mint(upstream.url, `chunks=${chunks},pace=${PACE_MS}`, { max_in_flight: SLOTS });
   const other = await reader().mint(upstream.url, "delay=20");
   const many = { ...few, model: other.model, mark: other.mark };
