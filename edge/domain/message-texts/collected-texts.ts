@@ -10,7 +10,15 @@ import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { pathUnitsOf } from "../wire/json/string-places.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { HASHED_MAX } from "../wire/text/hashed-key.ts";
-import { areOfType, eventParts, type Fragment, isSkippedEvent, keyOf, readEvent } from "./answer-events.ts";
+import {
+  areOfType,
+  eventNameOf,
+  eventParts,
+  type Fragment,
+  isSkippedEvent,
+  keyOf,
+  readEvent,
+} from "./answer-events.ts";
 import { type AnswerText, answerParts, grouped, kindOf, wholeOf } from "./answer-texts.ts";
 import { readLines } from "./loose-lines.ts";
 import { startedTexts } from "./started-texts.ts";
@@ -47,7 +55,7 @@ type Part = Required<Pick<Collected, "text" | "shown" | "kind">>;
 
 /** Memory for the kind of a part, in characters. */
 const KIND_CHARACTERS = 256;
-/** The end of a stream: clients read nothing behind it. */
+/** The end of a stream: clients read nothing behind it, as behind an error. */
 const LAST = /^(?:message_stop|error|response\.(?:completed|incomplete|failed))$/;
 /** The event whose pieces a whole part of a message of the Responses API repeats. */
 const PIECES = { choice: null, type: "response.output_text.delta", item: null };
@@ -110,9 +118,13 @@ export class CollectedTexts implements ResponseTransform {
     else if (stray !== "") this.#addAlone(stray);
     const isRead = value !== undefined || data === null || data.trim() === "[DONE]";
     const isSkipped = isSkippedEvent(fields, value);
-    this.#lines ||= document !== undefined || isSkipped || data?.includes("\n") === true;
+    this.#plain &&= isSkipped !== null;
+    this.#lines ||= document !== undefined || isSkipped !== false || data?.includes("\n") === true;
     this.#others ||= !isRead || (stray !== "" && document === undefined) || !areOfType(fields, value);
-    if (data?.trim() === "[DONE]") this.#ended.add("events");
+    const name = eventNameOf(fields) ?? "";
+    // `[DONE]`, or what SDKs stop at with an error
+    if (name === "error" || (value === undefined && (data !== null || name !== "")))
+      this.#ended.add("events").add("skipped");
     if (data !== null && value !== undefined)
       yield* this.#reading(isSkipped ? "skipped" : "events", this.#addData(data, value));
     return NOTHING;
@@ -212,7 +224,8 @@ export class CollectedTexts implements ResponseTransform {
     const { fragments, wholes, ids, type, isWhole } = parts;
     yield* this.#addWords(parts.withLogprobs);
     const hasText = fragments.length > 0 || wholes.some(({ alone }) => alone !== true);
-    // text behind the end is not what clients read as the same text
+    if (objectOf(event)["error"]) this.#ended.add(this.#reader);
+    // text behind the end, or beside an error, is not what clients read as the same text
     const isOutside = hasText && this.#ended.has(this.#reader);
     this.#plain &&= isWhole && !isOutside;
     if (LAST.test(type ?? "")) this.#ended.add(this.#reader);
