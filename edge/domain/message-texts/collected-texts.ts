@@ -81,6 +81,8 @@ export class CollectedTexts implements ResponseTransform {
   readonly #kinds = new Map<string, string>();
   /** The readings whose stream has shown its end. */
   readonly #ended = new Set<string>();
+  /** Those of them whose texts are kept as they were at the end. */
+  readonly #kept = new Set<string>();
   /** Clients that read line by line may find other texts in lines of JSON, and in others. */
   #lines = false;
   #others = false;
@@ -228,6 +230,7 @@ export class CollectedTexts implements ResponseTransform {
     // text behind the end, or beside an error, is not what clients read as the same text
     const isOutside = hasText && this.#ended.has(this.#reader);
     this.#plain &&= isWhole && !isOutside;
+    if (isOutside && !this.#kept.has(this.#reader)) yield* this.#keepEnded();
     if (LAST.test(type ?? "")) this.#ended.add(this.#reader);
     const isPart = ids.some((id) => id !== null);
     const { item, part: ofItem, content_block } = objectOf(event);
@@ -254,6 +257,15 @@ export class CollectedTexts implements ResponseTransform {
         if (!json) this.#follows(`${from} ${whole}`, ids);
         this.#addAlone(found.text, found, `${from} ${whole}`);
       }
+    }
+  }
+
+  /** Keeps the texts also as clients have them that read nothing behind the end. */
+  *#keepEnded(): Steps<void> {
+    this.#kept.add(this.#reader);
+    for (const [key, { text, more, whole, ...how }] of this.#goingOn) {
+      yield TEXT_UNITS + (more?.length ?? 0);
+      if (key.startsWith(`${this.#reader} `)) this.#addAlone(text + (more ?? []).join(""), how, `ended ${whole}`);
     }
   }
 
