@@ -36,19 +36,27 @@ interface AnswerEvent {
 /** A comment, or a field other than the data, as clients take them for nothing else: one short line, and a name without blanks. */
 export const EVENT_FIELD = new RegExp(`^(?:(?:|id|retry)(?::[^${OTHER_ENDS}]{0,256})?|event(?:: ?[\\w.:/-]{0,256})?)$`);
 
-/** The types of events that clients of Anthropic's messages read, and only under these names. */
+/** The types of events that clients of Anthropic's messages read, under these names; newer ones under any but `ping`. */
 const OF_MESSAGES = /^(?:message_(?:start|delta|stop)|content_block_(?:start|delta|stop))$/;
 /** Clients of OpenAI wrap the data of such an event, and read nothing of it. */
 const WRAPPED = /^thread\./;
-const EVENT_NAME = /^event: ?/;
+/** The start of a line with the name of an event; without a colon it takes away an earlier name. */
+export const EVENT_NAME = /^event(?:: ?|$)/;
 const MARK = /^\ufeff/;
 /** A line with a byte order mark, which some clients take for a blank. */
 export const MARKED = /^\ufeff/m;
 
-/** Whether SDKs skip an event with this data because of its name. */
-export function isSkippedEvent(fields: readonly string[], value: unknown): boolean {
-  const name = fields.findLast((line) => EVENT_NAME.test(line))?.replace(EVENT_NAME, "") ?? "";
-  return WRAPPED.test(name) || (OF_MESSAGES.test(typeOf(value)) && !OF_MESSAGES.test(name));
+/** The name of an event as SDKs read it: the last one; null: no line is one. */
+export function eventNameOf(fields: readonly string[]): string | null {
+  return fields.findLast((line) => EVENT_NAME.test(line))?.replace(EVENT_NAME, "") ?? null;
+}
+
+/** Whether SDKs skip an event with this data because of its name; null: only some of them do. */
+export function isSkippedEvent(fields: readonly string[], value: unknown): boolean | null {
+  const name = eventNameOf(fields);
+  if (!OF_MESSAGES.test(typeOf(value))) return WRAPPED.test(name ?? "");
+  if (name === null || name === "ping") return true;
+  return OF_MESSAGES.test(name) ? false : null;
 }
 
 /** Whether the fields of an event, without comments, repeat the type of its data. */
@@ -189,7 +197,7 @@ const WHOLE_DELTAS: ReadonlySet<unknown> = new Set(["citations_delta", "compacti
 
 /** True for events whose client knows by their numbers alone which text they continue. */
 function isKnown(type: string | null): boolean {
-  return type === null || type.startsWith("content_block_") || type.startsWith("response.");
+  return type === null || /^(?:content_block_|response\.|transcript\.)/.test(type);
 }
 
 /**
@@ -201,6 +209,7 @@ function idsOf(type: string | null, event: JsonObject): Ids {
     numberOf(event[name]),
   );
   if (!isKnown(type)) return [output, content, summary, index];
+  if (type?.startsWith("transcript.") === true) return NO_IDS;
   if (type?.startsWith("response.") !== true) return [null, null, null, index];
   if (/item|arguments|input|code/.test(type)) return [output, null, null, null];
   if (type.includes("shell")) return [output, null, command, null];

@@ -10,7 +10,15 @@ import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { pathUnitsOf } from "../wire/json/string-places.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { HASHED_MAX } from "../wire/text/hashed-key.ts";
-import { areOfType, eventParts, type Fragment, isSkippedEvent, keyOf, readEvent } from "./answer-events.ts";
+import {
+  areOfType,
+  eventNameOf,
+  eventParts,
+  type Fragment,
+  isSkippedEvent,
+  keyOf,
+  readEvent,
+} from "./answer-events.ts";
 import { type AnswerText, answerParts, grouped, kindOf, wholeOf } from "./answer-texts.ts";
 import { readLines } from "./loose-lines.ts";
 import { startedTexts } from "./started-texts.ts";
@@ -47,7 +55,7 @@ type Part = Required<Pick<Collected, "text" | "shown" | "kind">>;
 
 /** Memory for the kind of a part, in characters. */
 const KIND_CHARACTERS = 256;
-/** The end of a stream: clients read nothing behind it. */
+/** The end of a stream: clients read nothing behind it, as behind an error. */
 const LAST = /^(?:message_stop|error|response\.(?:completed|incomplete|failed))$/;
 /** The event whose pieces a whole part of a message of the Responses API repeats. */
 const PIECES = { choice: null, type: "response.output_text.delta", item: null };
@@ -73,6 +81,8 @@ export class CollectedTexts implements ResponseTransform {
   readonly #kinds = new Map<string, string>();
   /** The readings whose stream has shown its end. */
   readonly #ended = new Set<string>();
+  /** Those of them whose texts are kept as they were at the end. */
+  readonly #kept = new Set<string>();
   /** Clients that read line by line may find other texts in lines of JSON, and in others. */
   #lines = false;
   #others = false;
@@ -110,9 +120,13 @@ export class CollectedTexts implements ResponseTransform {
     else if (stray !== "") this.#addAlone(stray);
     const isRead = value !== undefined || data === null || data.trim() === "[DONE]";
     const isSkipped = isSkippedEvent(fields, value);
-    this.#lines ||= document !== undefined || isSkipped || data?.includes("\n") === true;
+    this.#plain &&= isSkipped !== null;
+    this.#lines ||= document !== undefined || isSkipped !== false || data?.includes("\n") === true;
     this.#others ||= !isRead || (stray !== "" && document === undefined) || !areOfType(fields, value);
-    if (data?.trim() === "[DONE]") this.#ended.add("events");
+    const name = eventNameOf(fields) ?? "";
+    // `[DONE]`, or what SDKs stop at with an error
+    if (name === "error" || (value === undefined && (data !== null || name !== "")))
+      this.#ended.add("events").add("skipped");
     if (data !== null && value !== undefined)
       yield* this.#reading(isSkipped ? "skipped" : "events", this.#addData(data, value));
     return NOTHING;
@@ -212,9 +226,11 @@ export class CollectedTexts implements ResponseTransform {
     const { fragments, wholes, ids, type, isWhole } = parts;
     yield* this.#addWords(parts.withLogprobs);
     const hasText = fragments.length > 0 || wholes.some(({ alone }) => alone !== true);
-    // text behind the end is not what clients read as the same text
+    if (objectOf(event)["error"]) this.#ended.add(this.#reader);
+    // text behind the end, or beside an error, is not what clients read as the same text
     const isOutside = hasText && this.#ended.has(this.#reader);
     this.#plain &&= isWhole && !isOutside;
+    if (isOutside && !this.#kept.has(this.#reader)) yield* this.#keepEnded();
     if (LAST.test(type ?? "")) this.#ended.add(this.#reader);
     const isPart = ids.some((id) => id !== null);
     const { item, part: ofItem, content_block } = objectOf(event);
@@ -241,6 +257,15 @@ export class CollectedTexts implements ResponseTransform {
         if (!json) this.#follows(`${from} ${whole}`, ids);
         this.#addAlone(found.text, found, `${from} ${whole}`);
       }
+    }
+  }
+
+  /** Keeps the texts also as clients have them that read nothing behind the end. */
+  *#keepEnded(): Steps<void> {
+    this.#kept.add(this.#reader);
+    for (const [key, { text, more, whole, ...how }] of this.#goingOn) {
+      yield TEXT_UNITS + (more?.length ?? 0);
+      if (key.startsWith(`${this.#reader} `)) this.#addAlone(text + (more ?? []).join(""), how, `ended ${whole}`);
     }
   }
 

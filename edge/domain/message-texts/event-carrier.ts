@@ -6,7 +6,7 @@ import { atOnce, type Steps } from "../../../shared/steps.ts";
 import { textOf } from "../dialect/values.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { jsonInSteps } from "../wire/json/write-in-steps.ts";
-import { writeEvent } from "./answer-events.ts";
+import { EVENT_NAME, writeEvent } from "./answer-events.ts";
 import { answerParts } from "./answer-texts.ts";
 
 /** The most characters that are kept of an event, as JSON. Honest ones have some hundred beside their texts. */
@@ -47,7 +47,8 @@ export class EventCarrier {
    */
   constructor(fields: readonly string[], data: string, value: unknown, ofChoices: boolean) {
     const isLong = data.length > WHOLE_MAX;
-    this.#fields = fields.filter((line) => line.startsWith("event:") && line.length <= FIELD_MAX).slice(0, 1);
+    const name = fields.findLast((line) => EVENT_NAME.test(line));
+    this.#fields = name === undefined || name.length > FIELD_MAX ? [] : [name];
     const whole = ofChoices || isLong ? null : JSON.stringify(withTexts(value, PLACEHOLDER));
     this.#whole = whole !== null && whole.length <= KEPT_MAX ? whole : null;
     this.#members = this.#whole === null ? shortMembers(value, isLong) : "{}";

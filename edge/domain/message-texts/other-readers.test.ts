@@ -106,6 +106,46 @@ describe("a stream", () => {
   });
 });
 
+describe("a stream with text behind its end", () => {
+  const end = "data: [DONE]\n\n";
+  it.each<readonly [string, readonly string[]]>([
+    ["a client that stops there", [data(chunk("zanzi")), data(chunk("barx")), end, data(chunk("q"))]],
+    [
+      "a client that stops at an error",
+      [data(chunk("zanzibarx")), data({ ...chunk("q"), error: "x" }), data(chunk("q"))],
+    ],
+    ["a client that reads on", [data(chunk("zanzi")), data({ error: "x" }), data(chunk("barx")), end]],
+    [
+      "a client that stops, if its lines are JSON",
+      ["zanzibarx", "q"].map((text) => JSON.stringify({ error: text === "q", response: text })),
+    ],
+  ])("is read as by %s, and counts as unread", (_, events) => {
+    const texts = new CollectedTexts();
+    if (events[0]?.startsWith("{") === true) atOnce(texts.document(events.join("\n")));
+    else for (const event of events) atOnce(texts.event(encoder.encode(event)));
+    const given = atOnce(texts.texts()).map((parts) => parts.map((text) => ({ text, user: false })));
+    const isFound = given.some((parts) => scan.scanTexts(parts).length > 0);
+    expect({ isFound, isPlain: texts.plain }).toEqual({ isFound: true, isPlain: false });
+  });
+
+  it("is kept once more, however often it ends", () => {
+    let room = 0;
+    const texts = new CollectedTexts((characters) => {
+      room += characters;
+      return true;
+    });
+    const add = (count: number): number => {
+      for (let nth = 0; nth < count; nth += 1) {
+        atOnce(texts.event(encoder.encode(data({ ...chunk("q"), error: "x" }))));
+      }
+      return room;
+    };
+    add(2);
+    const before = room;
+    expect(add(100) - before).toBe(100);
+  });
+});
+
 describe("an answer that calls itself a response", () => {
   const object = "response";
 

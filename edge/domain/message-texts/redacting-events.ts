@@ -33,11 +33,11 @@ import {
   ArgumentsRedaction,
   ContinuedRedaction,
   type RedactionTally,
+  type ResumedRedaction,
   redactEither,
-  type TextRedaction,
 } from "./text-redaction.ts";
 
-/** No answer has more unfinished texts at once; more of them are an attack on memory. */
+/** No answer has more texts that continue; more of them are an attack on memory. */
 const TEXTS_MAX = 4096;
 /** Memory for a text besides its characters: its place, and the scanners' own state. */
 const TEXT_BYTES = 2_048;
@@ -49,7 +49,7 @@ const TEXT_UNITS = 64;
 /** A text under way. */
 interface OpenText {
   readonly key: string;
-  readonly redaction: TextRedaction;
+  readonly redaction: ResumedRedaction;
   readonly owner: Fragment["owner"];
   readonly place: Fragment["place"];
   /** The event in which it started; all texts that started in it share it. */
@@ -65,9 +65,9 @@ export class RedactingEvents implements ResponseTransform {
   readonly #failOpen: boolean;
   readonly #order: TextOrder;
   readonly #open = new Map<string, OpenText>();
-  /** By key, the rests with which texts ended. */
-  readonly #ended = new Map<string, string>();
-  /** The memory of the texts under way, and the most that there was room for. */
+  /** Texts that have ended, and may continue. */
+  readonly #ended = new Map<string, Pick<OpenText, "redaction" | "bytes">>();
+  /** The memory of the texts, and the most that there was room for. */
   #bytes = 0;
   #roomBytes = 0;
   #plain = true;
@@ -144,6 +144,7 @@ export class RedactingEvents implements ResponseTransform {
     }
     const parts = yield* eventParts(value, this.#order);
     const isSkipped = isSkippedEvent(fields, value);
+    this.#checkRead(isSkipped === null);
     if (parts.fragments.length > 0) this.#isSkipped ??= isSkipped;
     // clients that skip such events join other pieces
     this.#checkRead(!parts.isWhole || (parts.fragments.length > 0 && this.#isSkipped !== isSkipped));
@@ -251,16 +252,17 @@ export class RedactingEvents implements ResponseTransform {
     const ended = this.#ended.get(key);
     if (this.#open.size + this.#ended.size >= TEXTS_MAX && ended === undefined)
       throw new Error("too many texts in one answer");
-    const redaction = this.#redactionOf(json, ended);
-    const open = { key, redaction, owner, place, carrier: carrierOf(fragment), bytes: 0 };
+    ended?.redaction.resume();
+    this.#ended.delete(key);
+    const { redaction = this.#redactionOf(json), bytes = 0 } = ended ?? {};
+    const open = { key, redaction, owner, place, carrier: carrierOf(fragment), bytes };
     this.#open.set(key, open);
     return open;
   }
 
-  /** `ended`: what the client last got of a text that had ended, and now continues. */
-  #redactionOf(json: boolean, ended: string | undefined): TextRedaction {
-    if (ended !== undefined) return new ContinuedRedaction(this.#scan.openStream(this.#tally), ended);
-    return json ? new ArgumentsRedaction(this.#scan, this.#tally) : redactEither(this.#scan, this.#tally);
+  #redactionOf(json: boolean): ResumedRedaction {
+    const [scan, tally] = [this.#scan, this.#tally];
+    return json ? new ContinuedRedaction(new ArgumentsRedaction(scan, tally)) : redactEither(scan, tally);
   }
 
   #count(text: OpenText, bytes: number): void {
@@ -276,14 +278,12 @@ export class RedactingEvents implements ResponseTransform {
   }
 
   /** Ends a text; returns its rest. Text that a client reads as its continuation must not complete a match. */
-  #end({ key, redaction, bytes }: OpenText): string {
+  #end(text: OpenText): string {
+    const { key, redaction } = text;
     const rest = redaction.finish();
-    const had = redaction instanceof ContinuedRedaction ? redaction.rest : rest;
-    const before = this.#ended.get(key);
+    this.#count(text, TEXT_BYTES + key.length * 2 + redaction.bytes);
     this.#open.delete(key);
-    if (had === "") this.#ended.delete(key);
-    else this.#ended.set(key, had);
-    this.#take(endedBytes(key, had) - endedBytes(key, before ?? "") - bytes);
+    this.#ended.set(key, { redaction, bytes: text.bytes });
     return rest;
   }
 
@@ -303,10 +303,6 @@ export class RedactingEvents implements ResponseTransform {
     for (const [carrier, pieces] of rests) events += yield* carrier.write(pieces);
     return events;
   }
-}
-
-function endedBytes(key: string, rest: string): number {
-  return rest === "" ? 0 : (key.length + rest.length) * 2;
 }
 
 /** An event of Anthropic's messages or of the Responses API. */

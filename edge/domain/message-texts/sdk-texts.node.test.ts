@@ -184,6 +184,52 @@ const readChunks: Reader = async (bytes) => {
   return Object.values(texts);
 };
 
+const request = { model: "m", messages, stream: true } as const;
+
+/** What a loop over the events of an SDK has joined when the stream ends, or when the SDK ends it. */
+const joinedBy =
+  <T>(
+    events: (bytes: Uint8Array) => PromiseLike<AsyncIterable<T>>,
+    textIn: (event: T) => string | null | undefined,
+  ): Reader =>
+  async (bytes) => {
+    let text = "";
+    try {
+      for await (const event of await events(bytes)) text += textIn(event) ?? "";
+    } catch (error) {
+      expect(error).toBeInstanceOf(Error);
+    }
+    return [text];
+  };
+
+const openai = (bytes: Uint8Array): OpenAI =>
+  new OpenAI({ apiKey: "k", maxRetries: 0, fetch: answering(bytes), logLevel: "off" });
+const anthropic = (bytes: Uint8Array): Anthropic =>
+  new Anthropic({ apiKey: "k", maxRetries: 0, fetch: answering(bytes), logLevel: "off" });
+
+const loopOfChat = joinedBy(
+  (bytes) => openai(bytes).chat.completions.create(request),
+  // a wrapped event has no choices
+  ({ choices }) => choices?.[0]?.delta.content,
+);
+const loopOfMessages = joinedBy(
+  (bytes) => anthropic(bytes).messages.create({ ...asked, stream: true }),
+  (event) => (event.type === "content_block_delta" && event.delta.type === "text_delta" ? event.delta.text : ""),
+);
+const loopOfTranscripts = joinedBy(
+  (bytes) => openai(bytes).audio.transcriptions.create({ file: new File(["a"], "a.wav"), model: "m", stream: true }),
+  (event) => (event.type === "transcript.text.delta" ? event.delta : ""),
+);
+
+/** The final message of a chat, and what its readers get from the JSON in it. */
+const readParsed: Reader = async (bytes) => {
+  const { choices } = await openai(bytes).chat.completions.stream({ model: "m", messages }).finalChatCompletion();
+  const [choice] = choices;
+  const call = choice?.message.tool_calls?.[0];
+  const json = call?.type === "function" ? call.function.arguments : (choice?.message.content ?? "");
+  return [json, ...stringsOf(await new Response(json).json().catch(() => null))];
+};
+
 /** However many answers there are. */
 const ANY = Number.POSITIVE_INFINITY;
 
@@ -210,5 +256,106 @@ describe("what a client puts together from a stream", () => {
     );
     // enough of the drawn streams show something
     expect(banned).toBeGreaterThan(RUNS.numRuns / 10);
+  });
+});
+
+describe("what an official client shows of one stream", () => {
+  const data = (value: object, name = ""): string => `${name}data: ${JSON.stringify(value)}\n\n`;
+  const chat = (content: string, name = "", more: object = {}): string =>
+    data({ choices: [{ index: 0, delta: { content } }], ...more }, name);
+  const block = (text: string, name = "event: content_block_delta\n"): string =>
+    data({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } }, name);
+  const transcript = (delta: string, more: object): string => data({ type: "transcript.text.delta", delta, ...more });
+  const ended = (delta: object, finish_reason: string): string =>
+    data({
+      id: "c",
+      object: "chat.completion.chunk",
+      choices: [{ index: 0, delta: { role: "assistant", ...delta }, finish_reason }],
+    });
+  const args = (text: string, more: object = {}): object => ({
+    tool_calls: [{ index: 0, ...more, function: { name: "f", arguments: text } }],
+  });
+  const stopped = (event: string): string => `${chat("zanzibarx")}${event}${chat("zzz")}data: [DONE]\n\n`;
+  const skipped = (...events: string[]): string => `${events.join("")}data: [DONE]\n\n`;
+
+  it.each<readonly [string, Reader, string]>([
+    ["before an error", loopOfChat, stopped(data({ error: { message: "x" } }))],
+    ["beside an error", loopOfChat, `${chat("zanzibarx")}${chat("zzz", "", { error: "x" })}`],
+    ["before an event named as an error", loopOfChat, stopped(data({ message: "x" }, "event: error\n"))],
+    ["beside the name of an error", loopOfChat, `${chat("zanzibarx")}${chat("zzz", "event: error\n")}`],
+    ["before data that is not JSON", loopOfChat, stopped("data: oops\n\n")],
+    ["before empty data", loopOfChat, stopped("data:\n\n")],
+    ["before more than the end", loopOfChat, stopped("data: [DONE]x\n\n")],
+    ["before a name without data", loopOfChat, stopped("event: x\n\n")],
+    [
+      "before an error of Messages",
+      loopOfMessages,
+      `${block("zanzibarx")}${data({ type: "ping" }, "event: error\n")}${block("zzz")}`,
+    ],
+    [
+      "around an event of another name",
+      loopOfChat,
+      skipped(chat("zanzi"), chat("q", "event: thread.y\n"), chat("barx", "event: thread.x\nevent\n")),
+    ],
+    [
+      "around an event of another name, which it all names",
+      loopOfChat,
+      skipped(
+        chat("zanzi", "event: thread.x\nevent\n"),
+        chat("q", "event: thread.y\n"),
+        chat("barx", "event: thread.x\nevent\n"),
+      ),
+    ],
+    [
+      "under unknown names of Messages",
+      loopOfMessages,
+      `${block("zanzi", "event: foo\n")}${block("q", "event: ping\n")}${block("barx", "event: foo\n")}`,
+    ],
+    [
+      "under an unknown name of Messages",
+      loopOfMessages,
+      `${block("zanzi")}${block("q", "event: ping\n")}${block("barx", "event: foo\n")}`,
+    ],
+    ["under no name of Messages", loopOfMessages, `${block("zanzi")}${block("q", "")}${block("barx", "event\n")}`],
+    [
+      "of a transcript with numbers",
+      loopOfTranscripts,
+      `${transcript("zanzi", { index: 0 })}${transcript("barx", { index: 1 })}`,
+    ],
+    [
+      "of a transcript with ids",
+      loopOfTranscripts,
+      `${transcript("zanzi", { item_id: "a" })}${transcript("barx", { item_id: "b" })}`,
+    ],
+    [
+      "of JSON that ends in a string, and goes on",
+      readParsed,
+      `${ended({ content: '{"a":"' }, "stop")}${ended({ content: '\\u007aanzibarx 4111 1111 1111 111\\u0031"}' }, "stop")}`,
+    ],
+    [
+      "of JSON that ends in an escape, and goes on",
+      readParsed,
+      `${ended({ content: '{"a":"\\u00' }, "stop")}${ended({ content: '7aanzibarx"}' }, "stop")}`,
+    ],
+    [
+      "of arguments that end between strings, and go on twice",
+      readParsed,
+      ['{"a":1', ',"b":"\\u007aan', 'zibarx"}']
+        .map((text) => ended(args(text, { id: "1", type: "function" }), "tool_calls"))
+        .join(""),
+    ],
+    [
+      "of JSON that ends before it begins",
+      readParsed,
+      `${ended({ content: " " }, "stop")}${ended({ content: '{"a":"\\u007aanzibarx"}' }, "stop")}`,
+    ],
+  ])("is found or unread, and not sent: a text %s", async (_, read, stream) => {
+    const bytes = encoder.encode(stream);
+    const [seen, shown] = [await read(bytes), await read(redacted(bytes))];
+    expect({ isShown: bannedIn(seen).length > 0, isBlocked: isBlocked(bytes), sent: bannedIn(shown) }).toEqual({
+      isShown: true,
+      isBlocked: true,
+      sent: [],
+    });
   });
 });

@@ -144,6 +144,18 @@ describe("a text that an upstream cuts", () => {
     );
   });
 
+  it.each([
+    ["output_text", "hello"],
+    ["output_text", '{"a":"b"}'],
+    ["function_call_arguments", '{"a":"b"}'],
+  ])("may be another one, which is JSON, if servers write no numbers: %s after %s", (name, first) => {
+    const texts = [first, '{"c":"\\u007aanzibarx"}'].flatMap((delta) => [
+      { type: `response.${name}.delta`, delta },
+      { type: `response.${name}.done` },
+    ]);
+    expect(joinedTexts(eventsOf(redacted(texts)))).toBe(`${first}{"c":"[REDACTED]"}`);
+  });
+
   it("breaks the stream off when more ends are kept than any honest one has", () => {
     const stream = new RedactingEvents(scan, new RedactionTally());
     const end = (index: number) => atOnce(stream.event(sent(chunk("jane", {}, { index, finish_reason: "stop" }))));

@@ -27,27 +27,31 @@ export class RedactionTally implements RedactionCounts {
 export interface TextRedaction {
   /** Takes the next piece; returns the part that can be released. */
   push(text: string): string;
-  /** Returns the rest. Called once, at the end. */
+  /** Returns the rest, at the end. What follows continues the text as far as its own state goes, such as a string in JSON. */
   finish(): string;
   /** The memory in use for held-back text. */
   readonly bytes: number;
 }
 
+/** The redaction of a text that may continue after its end. */
+export interface ResumedRedaction extends TextRedaction {
+  /** The text continues after its end. */
+  resume(): void;
+}
+
 /**
- * The redaction of plain text that continues after its end: some servers end a text with each of its pieces. The client already
- * has the end of the earlier text, so only the part of a match after the border is replaced.
+ * Some servers end a text with each of its pieces. The client already has the end of the earlier text, so only the part of a match
+ * after the border is replaced.
  */
-export class ContinuedRedaction implements TextRedaction {
+export class ContinuedRedaction implements ResumedRedaction {
   readonly #redaction: TextRedaction;
   /** The part of the next release that the client already has. */
-  #sent: string;
+  #sent = "";
+  /** The rest with which the text ended. */
   #rest = "";
 
-  /** `sent`: the rest with which the text ended. */
-  constructor(redaction: TextRedaction, sent: string) {
+  constructor(redaction: TextRedaction) {
     this.#redaction = redaction;
-    this.#sent = sent;
-    this.push(sent);
   }
 
   push(text: string): string {
@@ -59,13 +63,14 @@ export class ContinuedRedaction implements TextRedaction {
     return this.#unsent(this.#rest);
   }
 
-  /** The rest, with the part that the client had before the last piece. */
-  get rest(): string {
-    return this.#rest;
+  resume(): void {
+    this.#sent = this.#rest;
+    this.#rest = "";
+    this.push(this.#sent);
   }
 
   get bytes(): number {
-    return this.#redaction.bytes + this.#sent.length * 2;
+    return this.#redaction.bytes + (this.#sent.length + this.#rest.length) * 2;
   }
 
   #unsent(released: string): string {
@@ -99,15 +104,19 @@ const CODE_ESCAPE_LENGTH = 6;
 const HELD_BYTES = 16;
 
 /** The redaction of a text that clients read as it stands, or as JSON. */
-export function redactEither(scan: TextScan, tally: RedactionTally): TextRedaction {
-  const json = new ArgumentsRedaction(scan, tally, true);
-  const plain = scan.openStream(tally);
+export function redactEither(scan: TextScan, tally: RedactionTally): ResumedRedaction {
+  const json = new ContinuedRedaction(new ArgumentsRedaction(scan, tally, true));
+  const plain = new ContinuedRedaction(scan.openStream(tally));
   return {
     push: (text) => plain.push(json.push(text)),
     get bytes() {
       return json.bytes + plain.bytes;
     },
     finish: () => plain.push(json.finish()) + plain.finish(),
+    resume: () => {
+      json.resume();
+      plain.resume();
+    },
   };
 }
 
@@ -175,7 +184,11 @@ export class ArgumentsRedaction implements TextRedaction {
   finish(): string {
     const number = this.#endNumber();
     const string = this.#inString ? this.#endString() + this.#escape : "";
-    return number + string + (this.#opened?.finish() ?? "");
+    this.#escape = "";
+    const rest = number + string + (this.#opened?.finish() ?? "");
+    // what comes behind such a text may be another one, which is JSON
+    if (this.#isPlain && rest === "") [this.#isPlain, this.#begun] = [false, false];
+    return rest;
   }
 
   /** A character outside of strings. */
@@ -240,11 +253,11 @@ export class ArgumentsRedaction implements TextRedaction {
   }
 
   #closeString(): string {
+    this.#inString = false;
     return `${this.#endString()}"`;
   }
 
   #endString(): string {
-    this.#inString = false;
     const rest = this.#asWritten(this.#strings.finish());
     [this.#held, this.#written, this.#isReplaced] = ["", [], false];
     return rest;

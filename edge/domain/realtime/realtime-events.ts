@@ -122,9 +122,11 @@ export function isOfClient(event: RealtimeEvent): boolean {
     : false;
 }
 
-/** Whether an event may show the text of an answer. */
+/** Whether an event may show the text of an answer: any but those of settings, limits, audio buffers and errors. */
 export function mayShowAnswer({ type }: RealtimeEvent): boolean {
-  return /^(?:response|conversation)\./.test(type);
+  return !/^(?:(?:transcription_)?session|rate_limits|(?:in|out)put_audio_buffer)\.|^error$|_transcription\.failed$/.test(
+    type,
+  );
 }
 
 /** A longer id of a client's event is not repeated: an id sent once must not be kept for a client that does not read. */

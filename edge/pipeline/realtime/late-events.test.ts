@@ -122,6 +122,58 @@ describe("an answer under a policy", () => {
     },
   );
 
+  it("is read on behind a failed transcription of the client's audio", async () => {
+    const failed = { type: "conversation.item.input_audio_transcription.failed", item_id: "u", error: { code: "x" } };
+    const deltas = ["hello ", "world"].map((delta) => ({ type: "response.output_text.delta", ...at, delta }));
+    for (const action of ["block", "redact"] as const) {
+      const client = await heard(guardedWorldOf({ ...OUTPUT, action, fail_open: false }), [
+        begun,
+        deltas[0],
+        failed,
+        deltas[1],
+        done,
+      ]);
+      expect(client.events.map(({ delta: piece = "" }) => piece).join("")).toBe("hello world");
+    }
+  });
+
+  it.each([
+    ["of its response", [begun, { type: "foo.delta", response_id: "r", delta: "a secretword" }, done]],
+    ["without the id of its response", [begun, { type: "foo.delta", delta: "a secretword" }, done]],
+    ["of no response", [{ type: "foo.bar", text: "a secretword" }]],
+    ["with a piece of no response", [{ type: "foo.delta", text: "a secretword" }]],
+  ])("is examined in an event of a type that nobody knows: %s", async (_, events) => {
+    for (const action of ["block", "redact"] as const) {
+      const client = await heard(policy(action), events);
+      expect(client.sent.join("")).not.toContain("secretword");
+    }
+  });
+
+  it.each([
+    ["under the id of another response", { response_id: "s" }],
+    ["without the id of a response", { response_id: undefined }],
+    ["under a long id of its own", { response_id: "s", item_id: "i".repeat(200) }],
+  ])("ends the session if an item continues %s, unless it may pass unread", async (_, more) => {
+    const piece = (delta: string, of: object) => ({ type: "response.output_text.delta", ...at, ...more, ...of, delta });
+    const events = [
+      begun,
+      piece("a secr", { response_id: "r" }),
+      { ...begun, response: { id: "s" } },
+      piece("etword", {}),
+    ];
+    for (const [fail_open, action] of [
+      [false, "block"],
+      [false, "redact"],
+      [true, "block"],
+      [false, "log_only"],
+    ] as const) {
+      const { client, upstream } = await openSession(guardedWorldOf({ ...OUTPUT, action, fail_open }));
+      upstream.says(...events, END);
+      if (fail_open || action === "log_only") await client.got(END.type);
+      else expect(await client.end()).toBe("content_policy_unavailable");
+    }
+  });
+
   it("that is redacted is made of messages in JSON", async () => {
     const deltas = ["hello wor", "ld"].map((delta) => ({ type: "response.output_text.delta", ...at, delta }));
     const client = await heard(policy("redact"), [begun, part({ type: "text", text: "" }), ...deltas, done]);

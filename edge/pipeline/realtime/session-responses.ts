@@ -5,6 +5,7 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { NewestById } from "../../domain/cell/recent-ids.ts";
+import { textOf } from "../../domain/dialect/values.ts";
 import { refusedIdOf } from "../../domain/realtime/event-ids.ts";
 import {
   failedResponse,
@@ -21,7 +22,7 @@ import { isJsonObject, type JsonObject, jsonObjectOf, wholeDocument } from "../.
 import type { Reload } from "../admit/admit.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
-import { changesAnswers } from "../call/guards.ts";
+import { changesAnswers, guardsOf } from "../call/guards.ts";
 import { inTurns } from "../call/in-turns.ts";
 import { BlockedItems } from "./blocked-items.ts";
 import { Conversation } from "./conversation.ts";
@@ -32,6 +33,10 @@ import { callOnSession, type OpenSession, ResponseCall } from "./response-call.t
 
 /** How many ids of charges are remembered. */
 const CHARGED_MAX = 256;
+
+/** Of how many items it is remembered to which response they belong, and how much of their ids. */
+const ITEMS_MAX = 1_024;
+const ITEM_CHARACTERS = 128;
 
 /** The dependencies of a response on its session. */
 export interface SessionOfResponses {
@@ -64,6 +69,8 @@ export class SessionResponses {
   readonly #blocked: BlockedItems;
   /** Responses that have ended, and transcripts. */
   readonly #charged = new NewestById<true>(CHARGED_MAX);
+  /** The responses that items belong to, by item. */
+  readonly #ofItems = new NewestById<string>(ITEMS_MAX);
   /** Responses that the client has asked for, by the id of its event, in their order. */
   readonly #asked = new Map<string, ResponseCall>();
   readonly #underway = new Map<string, Underway>();
@@ -125,11 +132,25 @@ export class SessionResponses {
     const id = event.type === "response.done" ? await this.#ended(event, text) : (responseIdOf(event) ?? "");
     const its = this.#underway.get(id);
     if (its !== undefined) await inTurns(this.#session.call, its.response.saw(event, text));
-    const { guarded = null } = its ?? (mayShowAnswer(event) ? [...this.#underway.values()].at(-1) : null) ?? {};
-    if (guarded !== null) await guarded.push(text);
-    else if (its === undefined && mayShowAnswer(event)) await this.#late(event, text);
+    const of = its === undefined && mayShowAnswer(event) ? ([...this.#underway.keys()].at(-1) ?? "") : id;
+    const { guarded = null } = this.#underway.get(of) ?? {};
+    if (guarded !== null) {
+      this.#checkItem(event, of);
+      await guarded.push(text);
+    } else if (its === undefined && mayShowAnswer(event)) await this.#late(event, text);
     else this.#show(its, text);
     if (event.type === "response.done" && its !== undefined) await this.#done(id, its, event);
+  }
+
+  /** Clients join the pieces of an item, and each response is examined alone. Throws if an item has pieces of two. */
+  #checkItem({ type, item_id, item }: RealtimeEvent, response: string): void {
+    const key = textOf(item_id ?? jsonObjectOf(item)?.["id"]).slice(0, ITEM_CHARACTERS);
+    if (key === "" || !type.startsWith("response.")) return;
+    const guards = guardsOf(this.#session.request.principal.tenant, "output");
+    const isKept = guards?.action !== "log_only" && guards?.failOpen === false;
+    if (isKept && (this.#ofItems.get(key) ?? response) !== response)
+      throw new GatewayError("content_policy_unavailable");
+    this.#ofItems.set(key, response);
   }
 
   /** The shown content was blocked: no response that could use it may continue. Throws the refusal if that is impossible. */
