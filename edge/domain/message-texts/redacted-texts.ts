@@ -5,6 +5,7 @@ import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { jsonInSteps, type TakeBytes } from "../wire/json/write-in-steps.ts";
+import { LongText } from "../wire/text/long-text.ts";
 import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { unseal } from "./signed-thoughts.ts";
 import {
@@ -99,13 +100,13 @@ export function* redactJson(
 
 /** The part of a text that can be released with this piece. */
 export function* pushed(redaction: TextRedaction, text: string): Steps<string> {
-  let released = "";
+  const released = new LongText();
   for (let at = 0; at < text.length; at += PART) {
     const part = text.slice(at, at + PART);
-    released += redaction.push(part);
+    released.add(redaction.push(part));
     yield part.length * CHARACTER_UNITS;
   }
-  return released;
+  return released.text;
 }
 
 /** Redacts complete texts in their document, the parts of one as one; false: nothing matches. */
