@@ -165,10 +165,11 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
       if (end < 0) throw new SyntaxError();
       units += VALUE_UNITS;
       if (near >= 0) units += (end - at) / BYTES_PER_UNIT;
-      else {
+      if (near < 0 || end - at > NAME_MAX_BYTES) {
         const isName = bytes[blankEnd(bytes, end)] === COLON;
         if (isName && end - at > NAME_MAX_BYTES) throw new SyntaxError();
-        if (!isName) long = { from: at - 1, to: end, value: yield* longString(bytes, at, end - 1, runBytes) };
+        if (near < 0 && !isName)
+          long = { from: at - 1, to: end, value: yield* longString(bytes, at, end - 1, runBytes) };
       }
       at = end;
     } else if (isOpening(byte)) {
