@@ -93,13 +93,13 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   });
   limitSilence(call, resolved);
   let examined: Prepared | null = null;
-  const guard = async (request: Prepared): Promise<Prepared> => {
-    examined = await guardInput(call, request);
+  const guard = async (request: Prepared, isEarly = false): Promise<Prepared> => {
+    examined = await guardInput(call, request, isEarly);
     await checkTime(call, examined);
     return examined;
   };
   const guardEarly = async (request: Prepared): Promise<Prepared> =>
-    isExaminedLate(request) ? request : await guard(request);
+    isExaminedLate(request) ? request : await guard(request, true);
   const reload = async (request: Prepared): Promise<Prepared> =>
     await guardEarly(await route.resolve(call, await authenticate(call, request)));
   try {

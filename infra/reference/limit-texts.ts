@@ -44,6 +44,10 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
     unit: "count",
   },
   examinedBody: { limit: "largest request body that guardrails examine before the request has a slot", unit: "bytes" },
+  examinedUnits: {
+    limit: "most work of guardrails on a request before it has a slot, about the characters that they read",
+    unit: "count",
+  },
   smallBody: { limit: "largest request body that does not count towards a Worker's memory for bodies", unit: "bytes" },
   bodyMemory: { limit: "memory of a Worker for request bodies; when it is full, bodies wait", unit: "bytes" },
   tenantBodyMemory: { limit: "memory of a Worker for the request bodies of one tenant", unit: "bytes" },

@@ -16,6 +16,7 @@ export const LIMITS = {
   bodyTime: 300_000,
   guardrailsScan: 64 * MIB,
   examinedBody: 16 * 1024,
+  examinedUnits: 64 * 1024,
   smallBody: 64 * 1024,
   bodyMemory: 64 * MIB,
   tenantBodyMemory: 32 * MIB,

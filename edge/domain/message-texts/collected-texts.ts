@@ -169,10 +169,10 @@ export class CollectedTexts implements ResponseTransform {
       if (known.size < KNOWN_MAX && (!isLong || longOnes <= LONG_KNOWN_MAX)) known.add(text);
       texts.push([text]);
     };
-    const checkNames = this.#checkNames.bind(this);
+    const [checkNames, hasRoom] = [this.#checkNames.bind(this), this.#hasRoom.bind(this)];
     const addJson = function* (text: string, isMarked: boolean): Steps<void> {
       yield TEXT_UNITS;
-      if (!isReadOtherwise(text, isMarked)) return;
+      if (!isReadOtherwise(text, isMarked) || !hasRoom(text.length)) return;
       const value = yield* parsedInSteps(text);
       yield* checkNames(text, value);
       for (const inner of yield* jsonTexts(text, value)) {

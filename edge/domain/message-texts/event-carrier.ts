@@ -18,6 +18,8 @@ const FIELD_MAX = 256;
 
 /** Work for a text, in units. */
 const TEXT_UNITS = 64;
+/** The same for a step of its place, and for a member. */
+const STEP_UNITS = 8;
 
 /** Placeholder for a text: the texts of a document are found again where they are not empty. */
 const PLACEHOLDER = "-";
@@ -38,6 +40,12 @@ export class EventCarrier {
   /** The short members of the event, as JSON. */
   readonly #members: string;
 
+  private constructor(fields: readonly string[], whole: string | null, members: string) {
+    this.#fields = fields;
+    this.#whole = whole;
+    this.#members = members;
+  }
+
   /**
    * @param fields the lines of the event that are no data
    * @param data its data
@@ -45,13 +53,13 @@ export class EventCarrier {
    * @param ofChoices whether it carries texts of choices: clients join names, ids and roles that come twice, so that
    * nothing else of a choice is repeated
    */
-  constructor(fields: readonly string[], data: string, value: unknown, ofChoices: boolean) {
+  static *of(fields: readonly string[], data: string, value: unknown, ofChoices: boolean): Steps<EventCarrier> {
     const isLong = data.length > WHOLE_MAX;
     const name = fields.findLast((line) => EVENT_NAME.test(line));
-    this.#fields = name === undefined || name.length > FIELD_MAX ? [] : [name];
+    const named = name === undefined || name.length > FIELD_MAX ? [] : [name];
     const whole = ofChoices || isLong ? null : JSON.stringify(withTexts(value, PLACEHOLDER));
-    this.#whole = whole !== null && whole.length <= KEPT_MAX ? whole : null;
-    this.#members = this.#whole === null ? shortMembers(value, isLong) : "{}";
+    if (whole !== null && whole.length <= KEPT_MAX) return new EventCarrier(named, whole, "{}");
+    return new EventCarrier(named, null, yield* shortMembers(value, isLong));
   }
 
   /** The characters that are kept. */
@@ -61,18 +69,18 @@ export class EventCarrier {
 
   /** The text of one event with all these pieces: the event in which their texts began had all of them, too. */
   *write(pieces: readonly Piece[]): Steps<string> {
-    yield this.characters + pieces.length * TEXT_UNITS;
-    return writeEvent(this.#fields, yield* jsonInSteps(this.#carry(pieces)));
+    yield this.characters;
+    return writeEvent(this.#fields, yield* jsonInSteps(yield* this.#carry(pieces)));
   }
 
-  #carry(pieces: readonly Piece[]): unknown {
+  *#carry(pieces: readonly Piece[]): Steps<unknown> {
     if (this.#whole !== null) {
       const copy: unknown = JSON.parse(this.#whole);
       fill(copy, pieces);
       return copy;
     }
     const members: object = JSON.parse(this.#members);
-    const carried = nested(pieces) as JsonObject;
+    const carried = (yield* nested(pieces)) as JsonObject;
     const { choices } = carried;
     if (!Array.isArray(choices)) return { ...members, ...carried };
     return { ...members, choices: choices.map((choice: object) => ({ ...choice, finish_reason: null })) };
@@ -99,10 +107,10 @@ function fill(document: unknown, pieces: readonly Piece[]): void {
 }
 
 /** The members of an event that are neither choices nor usage, as JSON, if they are short together. */
-function shortMembers(value: unknown, isLong: boolean): string {
+function* shortMembers(value: unknown, isLong: boolean): Steps<string> {
   const members: string[] = [];
   let [room, copied] = [KEPT_MAX, 0];
-  const isKept = ([name, member]: [string, unknown]): boolean => {
+  const isKept = (name: string, member: unknown): boolean => {
     if (name === "choices" || name === "usage") return false;
     const { length } = textOf(member);
     if (isLong && (length > KEPT_MAX || typeof member === "object")) return false;
@@ -112,8 +120,14 @@ function shortMembers(value: unknown, isLong: boolean): string {
     copied += size;
     return true;
   };
-  const kept = Object.fromEntries(Object.entries(value ?? {}).filter(isKept));
-  for (const [name, member] of Object.entries(withTexts(kept, "") as object)) {
+  const kept: [string, unknown][] = [];
+  for (const name of Object.keys(value ?? {})) {
+    yield STEP_UNITS;
+    const member = (value as JsonObject)[name];
+    if (isKept(name, member)) kept.push([name, member]);
+  }
+  for (const [name, member] of Object.entries(withTexts(Object.fromEntries(kept), "") as object)) {
+    yield STEP_UNITS;
     const json = `${JSON.stringify(name)}:${JSON.stringify(member)}`;
     if (json.length > room) continue;
     room -= json.length;
@@ -123,15 +137,16 @@ function shortMembers(value: unknown, isLong: boolean): string {
 }
 
 /** The pieces at the ends of their steps, from this one on. */
-function nested(pieces: readonly Piece[], depth = 0): unknown {
+function* nested(pieces: readonly Piece[], depth = 0): Steps<unknown> {
   const [first] = pieces;
   const step = first?.place[depth];
+  yield step === undefined ? TEXT_UNITS : STEP_UNITS * pieces.length;
   if (step === undefined) return first?.text;
   // names are cut: if two become equal, one may be a text, and the other may contain texts
   const deeper = pieces.filter(({ place }) => place.length > depth);
-  const inner = [...Map.groupBy(deeper, ({ place }) => place[depth])].map(
-    ([name, its]) => [name, nested(its, depth + 1)] as const,
-  );
+  const inner: [string | number | undefined, unknown][] = [];
+  for (const [name, its] of Map.groupBy(deeper, ({ place }) => place[depth]))
+    inner.push([name, yield* nested(its, depth + 1)]);
   if (typeof step === "string") return Object.fromEntries(inner);
   return inner.map(([index, one]) => (typeof one === "object" ? { index, ...one } : one));
 }

@@ -7,6 +7,8 @@ import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 
 /** Work for a line, in units. */
 const LINE_UNITS = 16;
+/** The same for its characters: each pattern below may read all of them. */
+const CHARACTERS_PER_UNIT = 16;
 /** The same for one that only looks like JSON: the engine makes an error of it. */
 const UNREAD_UNITS = 64;
 /** After so many of them nothing more is taken for JSON, and the text counts as unread. */
@@ -14,9 +16,11 @@ const UNREAD_MAX = 1_024;
 const LINE = /[^\r\n]*[\r\n]+|[^\r\n]+/g;
 /** What some readers, such as Python's, take for the end of a line, too. */
 export const OTHER_ENDS = String.raw`\v\f\x1c-\x1e\x85\u2028\u2029`;
+/** One that is not the end of the whole text. */
+const OTHER_END = new RegExp(`[${OTHER_ENDS}][^${OTHER_ENDS}]`);
 const OTHER_LINE = new RegExp(`[^${OTHER_ENDS}]*[${OTHER_ENDS}]+|[^${OTHER_ENDS}]+`, "g");
-const BLANKS = /^[\s\p{Cc}]+/u;
-const FIELD_NAME = /^[\w-]*\s*:[\s\p{Cc}]*/u;
+/** Blanks, and a field name; no name is longer than this. */
+const LEAD = /^[\s\p{Cc}]*(?:[\w-]{0,65535}\s{0,65535}:[\s\p{Cc}]*)?/u;
 
 /** A line that is a JSON object or list. */
 export interface JsonLine {
@@ -42,13 +46,14 @@ export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
   let unread = 0;
   let [from, at, isUnread, hasJson, hasText] = [0, 0, false, false, false];
   const giveText = function* (): Steps<void> {
+    yield (at - from) / CHARACTERS_PER_UNIT;
     const given = text.slice(from, at);
     hasText ||= given.trim() !== "";
     if (given !== "") yield* taker.text(given, isUnread || isUnreadJson(given));
   };
   const readLine = function* (line: string, isWhole: boolean): Steps<void> {
-    yield LINE_UNITS;
-    const rest = line.replace(BLANKS, "").replace(FIELD_NAME, "");
+    yield LINE_UNITS + line.length / CHARACTERS_PER_UNIT;
+    const rest = line.replace(LEAD, "");
     const json = rest.trimEnd();
     const isLikeJson = unread < UNREAD_MAX && /^[[{]/.test(json) && /[\]}]$/.test(json);
     const value = isLikeJson ? yield* parsedInSteps(json) : undefined;
@@ -64,9 +69,9 @@ export function* readLines(text: string, taker: LineTaker): Steps<boolean> {
       from = at + line.length;
       isUnread = false;
     } else {
-      const others = isWhole ? (line.match(OTHER_LINE) ?? []) : [];
-      if (others.length > 1) {
-        for (const other of others) yield* readLine(other, false);
+      yield line.length / CHARACTERS_PER_UNIT;
+      if (isWhole && line.search(OTHER_END) >= 0) {
+        for (const [other] of line.matchAll(OTHER_LINE)) yield* readLine(other, false);
         return;
       }
       isUnread ||= unread === UNREAD_MAX || json === "[" || isUnreadJson(json);

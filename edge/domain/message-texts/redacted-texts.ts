@@ -1,10 +1,11 @@
 /** Redaction of complete texts: in a document, and in a body that is read as one text (docs/rules/guardrails.md#actions). */
 import { REDACTED } from "../../../shared/guardrails/replacements.ts";
-import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
+import type { ScannedText, ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { jsonInSteps, type TakeBytes } from "../wire/json/write-in-steps.ts";
+import { LongText } from "../wire/text/long-text.ts";
 import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { unseal } from "./signed-thoughts.ts";
 import {
@@ -99,13 +100,13 @@ export function* redactJson(
 
 /** The part of a text that can be released with this piece. */
 export function* pushed(redaction: TextRedaction, text: string): Steps<string> {
-  let released = "";
+  const released = new LongText();
   for (let at = 0; at < text.length; at += PART) {
     const part = text.slice(at, at + PART);
-    released += redaction.push(part);
+    released.add(redaction.push(part));
     yield part.length * CHARACTER_UNITS;
   }
-  return released;
+  return released.text;
 }
 
 /** Redacts complete texts in their document, the parts of one as one; false: nothing matches. */
@@ -157,19 +158,19 @@ function* redactParts(
 ): Steps<string[]> {
   const [first] = parts;
   if (first?.json === true) return [yield* redactText(scan, tally, first, room)];
-  const read: string[] = [];
+  let read: ScannedText[] = [];
+  const joined = new LongText();
   for (const { text } of parts) {
     yield TEXT_UNITS;
-    read.push(yield* redactAsJson(scan, tally, text, room));
+    const one = yield* redactAsJson(scan, tally, text, room);
+    read.push({ text: one, user: false });
+    joined.add(one);
   }
   // some clients join the parts first
-  const whole = read.join("");
+  const whole = joined.text;
   const redacted = yield* redactAsJson(scan, tally, whole, room);
-  const given = redacted === whole ? read : read.map((_, at) => (at === 0 ? redacted : ""));
-  const { texts, counts } = yield* scan.redacting(
-    given.map((text) => ({ text, user: false })),
-    room,
-  );
+  if (redacted !== whole) read = read.map(({ user }, at) => ({ text: at === 0 ? redacted : "", user }));
+  const { texts, counts } = yield* scan.redacting(read, room);
   tally.add(counts);
   return [...texts];
 }

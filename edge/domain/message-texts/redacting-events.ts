@@ -213,18 +213,18 @@ export class RedactingEvents implements ResponseTransform {
     value: unknown,
   ): Steps<readonly OpenText[]> {
     const carriers = new Map<boolean, EventCarrier>();
-    const carrierOf = ({ place }: Fragment): EventCarrier => {
+    const carrierOf = function* ({ place }: Fragment): Steps<EventCarrier> {
       const ofChoices = place[0] === "choices";
       const known = carriers.get(ofChoices);
       if (known !== undefined) return known;
-      const carrier = new EventCarrier(fields, data, value, ofChoices);
+      const carrier = yield* EventCarrier.of(fields, data, value, ofChoices);
       carriers.set(ofChoices, carrier);
       return carrier;
     };
     const open: OpenText[] = [];
     for (const fragment of fragments) {
       yield TEXT_UNITS;
-      open.push(this.#textOf(fragment, carrierOf));
+      open.push(yield* this.#textOf(fragment, carrierOf));
     }
     return open;
   }
@@ -244,7 +244,7 @@ export class RedactingEvents implements ResponseTransform {
     return changed;
   }
 
-  #textOf(fragment: Fragment, carrierOf: (fragment: Fragment) => EventCarrier): OpenText {
+  *#textOf(fragment: Fragment, carrierOf: (fragment: Fragment) => Steps<EventCarrier>): Steps<OpenText> {
     const { owner, place, json } = fragment;
     const key = keyOf(fragment);
     const known = this.#open.get(key);
@@ -255,7 +255,7 @@ export class RedactingEvents implements ResponseTransform {
     ended?.redaction.resume();
     this.#ended.delete(key);
     const { redaction = this.#redactionOf(json), bytes = 0 } = ended ?? {};
-    const open = { key, redaction, owner, place, carrier: carrierOf(fragment), bytes };
+    const open = { key, redaction, owner, place, carrier: yield* carrierOf(fragment), bytes };
     this.#open.set(key, open);
     return open;
   }

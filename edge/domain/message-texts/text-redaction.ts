@@ -7,6 +7,7 @@ import type { RedactingStream } from "../../../shared/guardrails/redacting-strea
 import type { RedactionCounts } from "../../../shared/guardrails/replacements.ts";
 import type { TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
+import { LongText } from "../wire/text/long-text.ts";
 
 /** Where the counts of several redactions are added up. */
 export class RedactionTally implements RedactionCounts {
@@ -155,26 +156,29 @@ export class ArgumentsRedaction implements TextRedaction {
   }
 
   push(text: string): string {
-    let out = "";
+    const out = new LongText();
     let at = 0;
     while (at < text.length) {
-      if (this.#isPlain) return out + this.#inPlain(text.slice(at));
+      if (this.#isPlain) {
+        out.add(this.#inPlain(text.slice(at)));
+        break;
+      }
       if (!this.#inString) {
-        out += this.#between(text.charAt(at));
+        out.add(this.#between(text.charAt(at)));
         at += 1;
         continue;
       }
       if (this.#escape !== "") {
-        out += this.#inEscape(text.charAt(at));
+        out.add(this.#inEscape(text.charAt(at)));
         at += 1;
         continue;
       }
       const end = endOfRun(text, at);
-      out += this.#inText(text.slice(at, end));
-      if (end < text.length) out += text.charAt(end) === '"' ? this.#closeString() : this.#openEscape();
+      out.add(this.#inText(text.slice(at, end)));
+      if (end < text.length) out.add(text.charAt(end) === '"' ? this.#closeString() : this.#openEscape());
       at = end + 1;
     }
-    return out;
+    return out.text;
   }
 
   get bytes(): number {
@@ -306,14 +310,16 @@ export function* jsonTexts(json: string, value: unknown): Steps<readonly string[
 
 /** JSON with its strings' characters unescaped. */
 export function* unescaped(json: string): Steps<string> {
-  const pieces: string[] = [];
+  const pieces = new LongText();
   let end = 0;
   for (const { 0: written, index } of json.matchAll(ESCAPE)) {
     yield VALUE_UNITS;
-    pieces.push(json.slice(end, index), decodedEscape(written));
+    if (end < index) pieces.add(json.slice(end, index));
+    pieces.add(decodedEscape(written));
     end = index + written.length;
   }
-  return pieces.join("") + json.slice(end);
+  pieces.add(json.slice(end));
+  return pieces.text;
 }
 
 /** The place of a string's next quote or escape, or the end. */

@@ -68,10 +68,10 @@ export function isBlocking({ action }: Guards, scanner: Scanner): boolean {
  * Whether a request is examined when it has its slot and its reservations: before that, no slow or costly work may be done for
  * it, such as a guard model (docs/rules/guardrails.md#when). A form is read to its end for that.
  */
-export function isExaminedLate({ principal, parsed, guarded }: Prepared): boolean {
+export function isExaminedLate({ principal, parsed, guarded, isLongWork }: Prepared): boolean {
   const guards = guardsOf(principal.tenant, "input");
   if (guards === null || guards.action === "log_only" || guarded !== null) return false;
-  if (guards.guardModel !== null) return true;
+  if (guards.guardModel !== null || isLongWork === true) return true;
   const { clientBytes } = parsed.outgoing;
   const bytes = clientBytes?.reduce((sum, { byteLength }) => sum + byteLength, 0);
   return bytes === undefined || bytes > LIMITS.examinedBody;

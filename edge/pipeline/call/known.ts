@@ -201,6 +201,8 @@ export interface Prepared extends Resolved {
   readonly estimate: TokenEstimate;
   /** The work of the tenant's input guardrails; null: they have not started yet. */
   readonly guarded: GuardedInput | null;
+  /** To examine it is too much work before it has its slot. */
+  readonly isLongWork?: true;
   /** The units that the route is billed by; for a form whose file is still arriving they may still change. */
   readonly measure: () => Measure;
 }

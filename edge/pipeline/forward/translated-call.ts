@@ -10,9 +10,9 @@ import type { Translation } from "../../domain/dialect/contract.ts";
 import { translationOf } from "../../domain/dialect/translation.ts";
 import { routeClassOf } from "../../domain/request/route-class.ts";
 import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform.ts";
-import { joined } from "../../domain/wire/bytes/byte-pieces.ts";
+import { joinedInSteps } from "../../domain/wire/bytes/byte-pieces.ts";
 import { isJsonObject, type JsonObject } from "../../domain/wire/json/document.ts";
-import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
+import { parsedBytes, parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
 import type { TakeBytes } from "../../domain/wire/json/write-in-steps.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
@@ -146,7 +146,7 @@ function* translated(
 /** The document for the upstream. */
 function* documentOf({ clientBytes }: OutgoingBody, edits: MemberEdits): Steps<JsonObject> {
   const decoder = new TextDecoder();
-  const root = yield* parsedInSteps(decoder.decode(joined(clientBytes ?? [])));
+  const root = yield* parsedBytes(yield* joinedInSteps(clientBytes ?? []));
   if (!isJsonObject(root)) throw new GatewayError("invalid_json");
   const edited = root as Record<string, unknown>;
   for (const [name, value] of edits) {

@@ -3,6 +3,7 @@
  * docs/rules/guardrails.md#actions). A policy is read at its use: a request whose records are read again is examined
  * again when its policy is another one by then, in the words of its client.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ScanMatch, ScannedText, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
@@ -32,14 +33,15 @@ export const BLOCKED_RESULT = "error: blocked by content policy";
 const POLICIES_MAX = 3;
 
 /**
- * The request as the policy lets it pass. Throws the failure of 400 `request_blocked` or 503 `content_policy_unavailable`, any
+ * The request as the policy lets it pass. `isEarly`: it has no slot yet; if it is too much work, it is given back unexamined,
+ * and says so (docs/rules/guardrails.md#when). Throws the failure of 400 `request_blocked` or 503 `content_policy_unavailable`, any
  * refusal by the caller's current records, and errors of reading a form to its end.
  */
-export async function guardInput(call: Call, request: Prepared): Promise<Prepared> {
+export async function guardInput(call: Call, request: Prepared, isEarly = false): Promise<Prepared> {
   // a guard model gets no text by a policy, or of a caller, that is known to be old
   let current = asksGuardModel(request) ? await withCallerNow(call, request) : request;
   for (let look = 1; ; look += 1) {
-    const passed = await guarded(call, current).catch((error: unknown) => {
+    const passed = await guarded(call, current, isEarly).catch((error: unknown) => {
       throw StageFailure.of(error, current);
     });
     if (typeof passed !== "string") return passed;
@@ -67,6 +69,7 @@ async function withCallerNow(call: Call, request: Prepared): Promise<Prepared> {
 async function guarded(
   call: Call,
   request: Prepared,
+  isEarly: boolean,
 ): Promise<Prepared | "request_blocked" | "content_policy_unavailable"> {
   const { tenant } = request.principal;
   const guards = guardsOf(tenant, "input");
@@ -83,7 +86,8 @@ async function guarded(
   return await withSpan(call, "boon:guardrails_input", async (span) => {
     const texts = await textsOf(call, given, guards);
     if (texts.hasTokenIds) return "request_blocked";
-    const found = await examine(call, unchanged, guards, texts, span);
+    const found = await examine(call, unchanged, guards, texts, span, isEarly ? LIMITS.examinedUnits : undefined);
+    if (found.isLong) return { ...request, isLongWork: true };
     if (found.blocked) return "request_blocked";
     if (found.unjudged) return "content_policy_unavailable";
     const outgoing = await redacted(call, guards, given, texts, found);
@@ -135,6 +139,7 @@ const TEXT_UNITS = 4;
 interface Examined {
   readonly blocked: boolean;
   readonly unjudged: boolean;
+  readonly isLong: boolean;
   /** Something was found, in the prompts or in a tool's result. */
   readonly matched: boolean;
   /** The matches in each tool's result. */
@@ -151,6 +156,7 @@ async function examine(
   guards: Guards,
   { prompts, otherReadings, others, toolResults, isWhole }: GuardedTexts,
   span: OpenSpan,
+  maxUnits = Number.POSITIVE_INFINITY,
 ): Promise<Examined> {
   const { scan } = guards;
   const inResults: (readonly ScanMatch[])[] = [];
@@ -170,7 +176,7 @@ async function examine(
       ...(yield* redactedPrompts(guards, prompts, otherReadings)),
     ].join("\n");
   };
-  const verdict = await runScan(call, request, { side: "input", guards, span, find, harmText });
+  const verdict = await runScan(call, request, { side: "input", guards, span, find, harmText, maxUnits });
   return { ...verdict, inResults };
 }
 

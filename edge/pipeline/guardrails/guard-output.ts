@@ -144,8 +144,10 @@ async function scanAnswer(
   try {
     const room = (characters: number): boolean => held.grow(characters * CHARACTER_BYTES);
     const collected = await inTurns(call, collectedTexts(bytes, events, room, request.estimate.answers));
+    const texts = await inTurns(call, collected.texts());
+    // what the texts contain as JSON is known now
     const isRead = readable && collected.plain && collected.whole;
-    return await scanTexts({ call, request, guards }, await inTurns(call, collected.texts()), span, isRead);
+    return await scanTexts({ call, request, guards }, texts, span, isRead);
   } finally {
     held.close();
   }

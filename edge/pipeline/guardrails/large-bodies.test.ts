@@ -71,6 +71,78 @@ describe("a large body", () => {
   });
 });
 
+const FOLDED = Array.from({ length: 9 }, () => `{"text":"${"\ufdfa".repeat(280)}"}`).join(",");
+const message = (role: string): string => `{"role":"${role}","content":"a","content":[${FOLDED},{"text":"${MAIL}"}]}`;
+/** Below the limit in bytes: letters that fold to eighteen, in many parts, which models may read in four orders. */
+const MUCH_WORK = `{"model":"tiny","messages":[${message("user")},${message("system")}]}`;
+const WORDS: Parameters<typeof worldOf>[0] = {
+  action: "block",
+  input_scanners: ["pii", "ban_keywords", "prompt_injection"],
+  ban_keywords: ["two words"],
+};
+
+describe("a small body that is much work", () => {
+  it("is not examined for a tenant whose budget refuses it", async () => {
+    const world = worldOf(WORDS);
+    const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null } as const;
+    world.answers = [{ verdict: "refused", refusal, permit: world.permit }];
+    const { status } = await answerOf(world, { body: MUCH_WORK });
+    expect({ status, examined: examined(world), isSmall: MUCH_WORK.length < 16 * 1024 }).toEqual({
+      status: 403,
+      examined: [],
+      isSmall: true,
+    });
+  });
+
+  it("is examined once when it has its slot", async () => {
+    const world = worldOf(WORDS);
+    const { status } = await answerOf(world, { body: MUCH_WORK });
+    expect({
+      status,
+      admitted: world.requests.length,
+      outcomes: examined(world).map(({ labels }) => labels[1]),
+    }).toEqual({
+      status: 400,
+      admitted: 1,
+      outcomes: ["hit"],
+    });
+  });
+
+  it.each([
+    [
+      "a conversation",
+      { messages: Array.from({ length: 60 }, () => ({ role: "user", content: "so it goes, ".repeat(19) })) },
+    ],
+    ["one text", { messages: [{ role: "user", content: "so it goes, ".repeat(1_300) }] }],
+    ["Chinese", { messages: [{ role: "user", content: "\u4f60\u597d".repeat(2_600) }] }],
+    [
+      "tools",
+      {
+        messages: [{ role: "user", content: "hi" }],
+        tools: Array.from({ length: 38 }, (_, at) => ({
+          type: "function",
+          function: {
+            name: `get_${at}`,
+            description: "what this tool does for others, at length ".repeat(6),
+            parameters: { type: "object", properties: { city: { type: "string", description: "the name of a city" } } },
+          },
+        })),
+      },
+    ],
+  ])("is none with ordinary texts, which are examined first: %s", async (_, body) => {
+    const world = worldOf(WORDS);
+    const messages = [...body.messages, { role: "user", content: MAIL }];
+    const json = JSON.stringify({ model: "tiny", ...body, messages });
+    const { status } = await answerOf(world, { body: json });
+    const bytes = new TextEncoder().encode(json).byteLength;
+    expect({ status, admitted: world.requests.length, isNearLimit: bytes > 14_000 && bytes <= 16 * 1024 }).toEqual({
+      status: 400,
+      admitted: 0,
+      isNearLimit: true,
+    });
+  });
+});
+
 describe("a text of more work than a request may take", () => {
   it.each([
     ["passes", { fail_open: true }, 200],

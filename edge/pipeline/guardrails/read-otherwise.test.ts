@@ -11,6 +11,7 @@ import {
 } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { ANSWER_MEMORY_BYTES } from "../call/memory/memory-budget.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
@@ -230,4 +231,18 @@ describe("an answer in parts", () => {
     };
     expect({ own: await statusOf("anthropic"), other: await statusOf("openai") }).toEqual({ own: 400, other: 502 });
   });
+});
+
+it.each([
+  ["cannot be read if they have a name twice", String.raw`{"a":"\u0066alcon","a":"b"}`, 503],
+  ["are memory", `{"a":"${String.raw`\n`.repeat(1_000_000)}"}`, 503],
+  ["are read if there is room", String.raw`{"a":"\u0066ish","b":"b"}`, 200],
+])("arguments of an answer as their tool reads them %s", async (_, json, status) => {
+  const world = worldOf({ fail_open: false, output_scanners: ["ban_keywords"], ban_keywords: ["falcon"] });
+  const call = { id: "c", type: "function", function: { name: "f", arguments: json } };
+  const message = { role: "assistant", content: null, tool_calls: [call] };
+  world.upstream = async () => Response.json({ choices: [{ index: 0, message, finish_reason: "tool_calls" }] });
+  // beside the answer itself there is room for its texts once
+  world.memory.answerMemory.open().grow(ANSWER_MEMORY_BYTES - 10_000_000);
+  expect((await answerOf(world, { body: chatBody("hi") })).status).toBe(status);
 });

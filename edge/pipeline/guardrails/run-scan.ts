@@ -24,6 +24,8 @@ interface Scan {
   ) => Steps<{ readonly matches: readonly ScanMatch[]; readonly apart?: readonly ScanMatch[] }>;
   /** The text that is judged for harm. */
   readonly harmText: () => Steps<string>;
+  /** The most work, in units; without it, what there is. */
+  readonly maxUnits?: number;
 }
 
 /** The policy's verdict on the scanned texts. */
@@ -33,6 +35,8 @@ interface ScanVerdict {
   readonly unjudged: boolean;
   /** Something was found. */
   readonly matched: boolean;
+  /** It was more work than it may be: there is no verdict, and nothing is reported. */
+  readonly isLong: boolean;
 }
 
 /** What one reading of the texts may take. */
@@ -40,11 +44,13 @@ export const scanRoom = (): ScanRoom => ({ units: LIMITS.guardrailsScan });
 
 /** Scans, and reports the findings. Throws ClientGone. */
 export async function runScan(call: Call, request: Prepared, scan: Scan): Promise<ScanVerdict> {
-  const { side, guards, span, find, harmText } = scan;
+  const { side, guards, span, find, harmText, maxUnits = Number.POSITIVE_INFINITY } = scan;
   const { clock } = call.ports;
   const startedMs = clock();
   const room = scanRoom();
-  const { matches, apart = [] } = await inTurns(call, find(room));
+  const found = await inTurns(call, upTo(maxUnits, find(room)));
+  if (found === null) return { blocked: false, unjudged: false, matched: false, isLong: true };
+  const { matches, apart = [] } = found;
   const whole = room.units >= 0;
   const scannedMs = clock();
   const refused = matches.some(({ scanner }) => isBlocking(guards, scanner));
@@ -63,5 +69,17 @@ export async function runScan(call: Call, request: Prepared, scan: Scan): Promis
     blocked: refused || (harm === "unsafe" && isBlocking(guards, "harm")),
     unjudged: action !== "log_only" && (harm === "failed" || !whole) && !failOpen,
     matched: matches.length + apart.length > 0,
+    isLong: false,
   };
+}
+
+/** The result of the work; null: it is more. */
+function* upTo<T>(maxUnits: number, work: Steps<T>): Steps<T | null> {
+  let units = 0;
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return step.value;
+    units += step.value;
+    if (units > maxUnits) return null;
+    yield step.value;
+  }
 }

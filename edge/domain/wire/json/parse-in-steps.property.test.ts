@@ -22,9 +22,13 @@ const name = fc.oneof(
   fc.string({ unit: "binary", maxLength: 4 }).filter((text) => !text.endsWith("\\") && !text.includes('"')),
   fc.constantFrom("__proto__", "a", "b", "1", "{", "]"),
 );
+/** Texts that are cut: between and within escapes, and characters of several bytes. */
+const text = fc
+  .array(fc.constantFrom("\\", '"', "\n", "\u0001", "\ud83d\ude00", "\u00e9", "u", "a", "\ud800"), { maxLength: 40 })
+  .map((units) => units.join(""));
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
-    { weight: 4, arbitrary: fc.oneof(fc.integer(), fc.double(), fc.boolean(), fc.constant(null), name) },
+    { weight: 4, arbitrary: fc.oneof(fc.integer(), fc.double(), fc.boolean(), fc.constant(null), name, text) },
     { weight: 1, arbitrary: fc.array(tie("value"), { maxLength: 6 }) },
     {
       weight: 1,

@@ -6,6 +6,7 @@
 import { LIMITS } from "../../../../shared/catalogues/limits.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import {
+  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
@@ -18,9 +19,11 @@ import {
   SPACE,
   TAB,
 } from "../../../../shared/wire/ascii.ts";
-import { stringEnd } from "../../../../shared/wire/json-skip.ts";
+import { backslashesBefore, stringEnd } from "../../../../shared/wire/json-skip.ts";
+import { joinedInSteps } from "../bytes/byte-pieces.ts";
 import { HASHED_MAX } from "../text/hashed-key.ts";
-import { weightOfJson } from "./weight.ts";
+import { LongText } from "../text/long-text.ts";
+import { farStringEnd, weightOfJson } from "./weight.ts";
 
 /** Bytes that are parsed at once, up to the end of the string that they cut. */
 const RUN_BYTES = 32 * 1024;
@@ -39,12 +42,25 @@ const VALUE_UNITS = 16;
 const ELEMENT_UNITS = 2;
 const BYTES_PER_UNIT = 16;
 const STEP_UNITS = 1024;
+/** How a list or an object starts, and a text whose start does not tell. */
+const UNREAD = /^\s*(?:\{|\[\s*(?:["{[]|(?:null|true|false|-?(?:\d[\d.eE+-]*|NaN|Infinity))\s*,))/;
+const UNDECIDED = /^\s*\[?[\s\d.eE+-]*$/;
 /** Bytes of numbers, words and white space, and colons. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => (/[",[\]{}]/.test(String.fromCharCode(byte)) ? 0 : 1));
 
 /** Refuses invalid UTF-8, and a byte order mark with it. */
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
+
+/** The longest escape. */
+const ESCAPE_BYTES = 6;
+
+/** A string that is longer than a run, with its quotes. */
+interface LongString {
+  readonly from: number;
+  readonly to: number;
+  readonly value: string;
+}
 
 /** A container that is open. */
 interface Level {
@@ -72,9 +88,18 @@ interface Entered {
 
 /** The value of a text; undefined: it is not JSON, or not in a form that {@link parseInSteps} reads. */
 export function* parsedInSteps(text: string): Steps<unknown> {
+  if (text.length > RUN_BYTES)
+    return /^\s*[[{"]/.test(text.slice(0, GAP_MAX_BYTES)) ? yield* parsedBytes(yield* encoded(text)) : undefined;
   try {
-    if (text.length <= RUN_BYTES || !/^\s*[[{]/.test(text)) return JSON.parse(text);
-    const bytes = encoder.encode(text);
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same of a text in UTF-8. */
+export function* parsedBytes(bytes: Uint8Array): Steps<unknown> {
+  try {
     const most = LIMITS.jsonBodyMemory;
     if (bytes.byteLength > NEVER_HEAVY_BYTES && (yield* weightOfJson(bytes, most)) > most) return undefined;
     return yield* parseInSteps(bytes);
@@ -88,18 +113,25 @@ export function* parsedInSteps(text: string): Steps<unknown> {
  * refuses. A transcript may start with a word or a time in brackets.
  */
 export function isUnreadJson(text: string): boolean {
-  return /^\s*(?:\{|\[\s*(?:["{[]|(?:null|true|false|-?(?:\d[\d.eE+-]*|NaN|Infinity))\s*,))/.test(text);
+  const start = text.slice(0, GAP_MAX_BYTES);
+  return UNREAD.test(start) || (start.length < text.length && UNDECIDED.test(start));
 }
 
 /** Throws when the bytes are not JSON, or have white space or digits that never end, or an object with too many names or a too long one. */
 export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<unknown> {
   if (bytes.byteLength <= runBytes) return JSON.parse(strict.decode(bytes));
   const start = blankEnd(bytes, 0);
+  if (bytes[start] === QUOTE) {
+    const end = yield* farStringEnd(bytes, start + 1);
+    if (end < 0 || blankEnd(bytes, end) < bytes.byteLength) throw new SyntaxError();
+    return yield* longString(bytes, start + 1, end - 1, runBytes);
+  }
   if (!isOpening(bytes[start])) throw new SyntaxError();
   let level: Level = { at: start, memberAt: start, nextAt: start + 1 };
   let inner = enter(bytes, level, "");
   const [levels, entered] = [[level], [inner]];
   let [at, units] = [start + 1, 0];
+  let long: LongString | null = null;
   for (;;) {
     if (units >= STEP_UNITS) {
       yield units;
@@ -113,6 +145,12 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
       units += VALUE_UNITS;
       continue;
     }
+    // its member is a run of its own
+    if (long !== null && level.nextAt > inner.from) {
+      take(inner, bytes, level.nextAt - 1, true);
+      inner.from = level.nextAt;
+      inner.isOwed = true;
+    }
     const plainAt = at;
     const plainMax = Math.min(bytes.byteLength, plainAt + GAP_MAX_BYTES);
     while (at < plainMax && PLAIN[bytes[at] ?? 0] === 1) at += 1;
@@ -122,10 +160,17 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
     if (byte === undefined) throw new SyntaxError();
     at += 1;
     if (byte === QUOTE) {
-      const end = stringEnd(bytes, at);
+      const near = stringEnd(bytes, at, Math.min(at + runBytes, bytes.byteLength));
+      const end = near < 0 ? yield* farStringEnd(bytes, at) : near;
       if (end < 0) throw new SyntaxError();
-      units += VALUE_UNITS + (end - at) / BYTES_PER_UNIT;
-      if (end - at > NAME_MAX_BYTES && bytes[blankEnd(bytes, end)] === COLON) throw new SyntaxError();
+      units += VALUE_UNITS;
+      if (near >= 0) units += (end - at) / BYTES_PER_UNIT;
+      if (near < 0 || end - at > NAME_MAX_BYTES) {
+        const isName = bytes[blankEnd(bytes, end)] === COLON;
+        if (isName && end - at > NAME_MAX_BYTES) throw new SyntaxError();
+        if (near < 0 && !isName)
+          long = { from: at - 1, to: end, value: yield* longString(bytes, at, end - 1, runBytes) };
+      }
       at = end;
     } else if (isOpening(byte)) {
       level = { at: at - 1, memberAt: level.nextAt, nextAt: at };
@@ -135,7 +180,8 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
       level.nextAt = at;
       units += ELEMENT_UNITS;
       if (level === inner.level && at - inner.from > runBytes) {
-        take(inner, bytes, at - 1, true);
+        take(inner, bytes, at - 1, true, long);
+        long = null;
         inner.from = at;
         inner.isOwed = true;
       }
@@ -144,7 +190,8 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
       levels.pop();
       const outerLevel = levels.at(-1);
       if (level === inner.level) {
-        take(inner, bytes, at - 1, inner.isOwed);
+        take(inner, bytes, at - 1, inner.isOwed, long);
+        long = null;
         entered.pop();
         at = blankEnd(bytes, at);
         const outer = entered.at(-1);
@@ -179,10 +226,12 @@ function nameOf(bytes: Uint8Array, { value }: Entered, { memberAt, at }: Level):
   return name;
 }
 
-/** Parses the members or elements up to an offset; at least one if the next must exist. */
-function take(into: Entered, bytes: Uint8Array, to: number, isOwed: boolean): void {
+/** Parses the members or elements up to an offset; at least one if the next must exist. `long`: the only value there. */
+function take(into: Entered, bytes: Uint8Array, to: number, isOwed: boolean, long: LongString | null = null): void {
   const { value, from } = into;
-  const run = parsedRun(value, strict.decode(bytes.subarray(from, to)));
+  const text = (start: number, end: number): string => strict.decode(bytes.subarray(start, end));
+  const run = parsedRun(value, long === null ? text(from, to) : `${text(from, long.from)}""${text(long.to, to)}`);
+  if (long !== null) for (const name of Object.keys(run)) put(run as Record<string, unknown>, name, long.value);
   const entries = Array.isArray(run) ? (run as unknown[]) : Object.entries(run as object);
   if (isOwed && entries.length === 0) throw new SyntaxError();
   if (Array.isArray(value)) value.push(entries);
@@ -191,6 +240,35 @@ function take(into: Entered, bytes: Uint8Array, to: number, isOwed: boolean): vo
     if (into.names > NAMES_MAX) throw new SyntaxError();
     for (const [name, member] of entries as [string, unknown][]) put(value, name, member);
   }
+}
+
+/** The bytes of a text. */
+function* encoded(text: string): Steps<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for (let at = 0; at < text.length; ) {
+    // never between the halves of a pair
+    const end = at + RUN_BYTES - (/[\ud800-\udbff]/.test(text.charAt(at + RUN_BYTES - 1)) ? 1 : 0);
+    parts.push(encoder.encode(text.slice(at, end)));
+    yield RUN_BYTES / BYTES_PER_UNIT;
+    at = end;
+  }
+  return yield* joinedInSteps(parts);
+}
+
+/** The text of a string, which is decoded and parsed part by part. */
+function* longString(bytes: Uint8Array, from: number, to: number, runBytes: number): Steps<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const text = new LongText();
+  for (let at = from; at < to; ) {
+    const end = Math.min(at + Math.max(runBytes, 2 * ESCAPE_BYTES), to);
+    let cut = end;
+    for (let back = end - 1; end < to && back >= end - ESCAPE_BYTES; back -= 1)
+      if (bytes[back] === BACKSLASH && backslashesBefore(bytes, back, at) % 2 === 0) cut = back;
+    text.add(JSON.parse(`"${decoder.decode(bytes.subarray(at, cut), { stream: cut < to })}"`) as string);
+    yield (cut - at) / BYTES_PER_UNIT;
+    at = cut;
+  }
+  return text.text;
 }
 
 function parsedRun(value: Entered["value"], text: string): object {

@@ -4,7 +4,7 @@
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from "../../../../shared/wire/ascii.ts";
-import { stringEnd } from "../../../../shared/wire/json-skip.ts";
+import { IN_ESCAPE, stringEnd } from "../../../../shared/wire/json-skip.ts";
 
 /** Estimated bytes of each kind of value, without the text of strings, by the byte that shows one. */
 const WEIGHTS: Readonly<Record<number, number>> = {
@@ -18,6 +18,8 @@ const WEIGHT_TABLE = Uint8Array.from({ length: 256 }, (_, byte) => WEIGHTS[byte]
 
 /** A step is taken after so many bytes, or the end of a string; a unit of work is as many. */
 const STEP_BYTES = 4 * 1024;
+/** Bytes of a long string that are searched at once. */
+const STRING_BYTES = 32 * 1024;
 const BYTES_PER_UNIT = 4;
 
 /**
@@ -34,8 +36,22 @@ export function* weightOfJson(bytes: Uint8Array, maxBytes: number): Steps<number
     }
     weight += WEIGHT_TABLE[byte] ?? 0;
     if (byte !== QUOTE) continue;
-    const end = stringEnd(bytes, at + 1);
+    const near = stringEnd(bytes, at + 1, Math.min(at + STEP_BYTES, bytes.byteLength));
+    const end = near < 0 ? yield* farStringEnd(bytes, at + 1) : near;
     at = end < 0 ? bytes.byteLength : end - 1;
+    if (near < 0) stepAt = at;
   }
   return weight;
+}
+
+/** The end of a string that is not near; -1: it has none. */
+export function* farStringEnd(bytes: Uint8Array, from: number): Steps<number> {
+  for (let at = from; at < bytes.byteLength; ) {
+    const to = Math.min(at + STRING_BYTES, bytes.byteLength);
+    const end = stringEnd(bytes, at, to);
+    if (end >= 0) return end;
+    yield (to - at) / BYTES_PER_UNIT;
+    at = end === IN_ESCAPE ? to + 1 : to;
+  }
+  return -1;
 }
