@@ -38,12 +38,6 @@ const NUMBER_MAX = 32;
 const ENTRY_UNITS = 10;
 const STEP_UNITS = 1024;
 
-/** Whether the field says how much output a body asks for, or may have such fields: of two, an upstream could read either. */
-export function isStated(name: string): boolean {
-  const known = squashed(name);
-  return LIMITS.has(known) || COUNTS.has(known) || PROMPTS.has(known) || isHolder(known);
-}
-
 /** `own`: the limits of the route's API. */
 export function* statedOutput(root: JsonObject, own: RouteClass["limits"] = []): Steps<StatedOutput> {
   const levels: (JsonObject | readonly unknown[])[] = [root];
