@@ -271,13 +271,13 @@ describe("a creation", () => {
       weekly_windows: [{ day: 1, start_min: 0, end_min: 60 }],
       budget_tokens: 5,
       allowed_models: ["a"],
-      guardrails_policy: { action: "redact" },
+      guardrails_policy: { action: "redact", input_scanners: ["pii"] },
       tracing_enabled: true,
     };
     const made = await control.request("POST", "/api/v1/tenants", body);
     expect({ status: made.status, body: await made.json() }).toMatchObject({
       status: 200,
-      body: { ...body, guardrails_policy: { action: "redact", fail_open: true, ban_keywords: [] } },
+      body: { ...body, guardrails_policy: { ...body.guardrails_policy, fail_open: true, ban_keywords: [] } },
     });
   });
 });

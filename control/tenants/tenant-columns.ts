@@ -7,15 +7,12 @@ import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { isScheduleRight, type PatchTenant, SCHEDULE_COMPLAINT } from "../../shared/schema/tenant.ts";
-import {
-  compressionPolicyBody,
-  guardrailsPolicyBody,
-  guardrailsPolicyWrite,
-} from "../../shared/schema/tenant-policy.ts";
+import { compressionPolicyBody, guardrailsPolicyBody } from "../../shared/schema/tenant-policy.ts";
 import type { TenantRow } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { dropUndefined, errorDetailsOf, fieldError, refuseIfAny } from "../kernel/parse.ts";
 import { changedBudget } from "./budget-columns.ts";
+import { guardrailsPolicyWrite } from "./guardrails-policy.ts";
 
 export type TenantColumns = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at">>;
 

@@ -103,6 +103,14 @@ describe("policies of a tenant", () => {
     ["guardrails", { policy: { fail_open: 1 } }, "policy.fail_open"],
     ["guardrails", { policy: { input_scanners: ["pii"], ban_keywords: ["a"] } }, "policy.ban_keywords"],
     ["guardrails", { policy: { action: "block", fail_open: false } }, "policy.input_scanners"],
+    ["guardrails", { policy: { action: "redact" } }, "policy.input_scanners"],
+    ["guardrails", { policy: { action: "log_only", scan_assistant: true } }, "policy.input_scanners"],
+    ["guardrails", { policy: { input_scanners: ["ban_keywords"], ban_keywords: ["\u200b"] } }, "policy.ban_keywords"],
+    [
+      "guardrails",
+      { policy: { output_scanners: ["ban_keywords"], ban_keywords: ["a", "\u00ad\ufeff"] } },
+      "policy.ban_keywords",
+    ],
     ["guardrails", { policy: { input_scanners: ["ban_keywords"] } }, "policy.ban_keywords"],
     ["guardrails", { policy: { action: "log_only", output_scanners: ["ban_keywords"] } }, "policy.ban_keywords"],
     ["compression", {}, "policy"],
@@ -119,7 +127,7 @@ describe("policies of a tenant", () => {
 });
 
 it("takes back a useless policy of an earlier version unchanged, and no other one", async () => {
-  const policy = { ...GUARDRAILS, ban_keywords: ["a"] };
+  const policy = { ...GUARDRAILS, action: "log_only", ban_keywords: ["\u200b"] };
   await control.connection.db.update(tenants).set({ guardrails_policy: policy }).where(eq(tenants.id, tenant.id));
   const read = await send<Tenant>("GET", path);
   expect(await send("PATCH", path, { ...read, weight: 7 })).toMatchObject({ weight: 7, guardrails_policy: policy });

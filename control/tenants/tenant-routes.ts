@@ -52,7 +52,7 @@ const TENANT_CHANGES: readonly ChangeRoute[] = [
     change: tenantChanges.guardrails,
     summary: "Change or clear the guardrails policy of a tenant",
     description:
-      "A policy is active as soon as it is set. Omitted fields keep their values; in a new policy they get the defaults: block, no scanners, fail open. A new policy that blocks needs a scanner. The scanner `harm` needs a `guard_model`.",
+      "A policy is active as soon as it is set. Omitted fields keep their values; in a new policy they get the defaults: block, no scanners, fail open. A policy needs a scanner. The scanner `harm` needs a `guard_model`.",
   },
   {
     method: "patch",

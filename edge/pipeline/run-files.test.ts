@@ -1,10 +1,11 @@
 /**
- * Forwarded uploads have the time limits of every body (docs/rules/request-bodies.md#time-limits), and their answers the limits
+ * Forwarded uploads and downloads end with their key (docs/rules/keys.md#running-requests). Uploads have the time limits of every body (docs/rules/request-bodies.md#time-limits), and their answers the limits
  * of every reader (docs/rules/streams.md#stalled-readers).
  */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
-import { SECRET, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
+import { keyOf } from "../../test/harness/edge/pipeline/records.ts";
+import { knowing, SECRET, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { runFiles } from "./run-files.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
@@ -115,4 +116,48 @@ it("an answer that is read to its end, cancelled or failed makes room for the ne
   }
   expect(statuses).toEqual([200, 204, 503, 503, 200, 200, 200, 204, 503, 503, 200, 200]);
   expect(world.memory.fileCalls.begin(world.key?.tenant?.id ?? "")).not.toBeNull();
+});
+
+/** The control service while it answers with a file without end, or takes an upload without end. */
+function endlessControl() {
+  const ended: string[] = [];
+  const control = {
+    forward: async (_: string, { body, signal }: Pick<Request, "body" | "signal">): Promise<Response> => {
+      if (body === null) {
+        const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(new Uint8Array(1000));
+        return new Response(new ReadableStream({ pull, cancel: () => void ended.push("download") }));
+      }
+      const stopped = Promise.withResolvers<never>();
+      signal.addEventListener("abort", () => {
+        ended.push("upload");
+        stopped.reject(signal.reason);
+      });
+      return await stopped.promise;
+    },
+  };
+  return { control, ended };
+}
+
+it.each([
+  ["its key is disabled", "api_key_disabled"],
+  ["its key expires", "api_key_expired"],
+])("a transfer of a file ends within 4 s when %s", async (_, code) => {
+  const world = new TestPipeline();
+  const isDisabled = code === "api_key_disabled";
+  world.key = keyOf(isDisabled ? { rev: 1 } : { expires_at_ms: world.nowMs + 500 });
+  const { control, ended } = endlessControl();
+  const headers = { authorization: `Bearer ${SECRET}`, "content-type": "multipart/form-data; boundary=b" };
+  const upload = runFiles(world.received({ method: "POST", body: "--b", headers }, "/v1/files"), control);
+  const download = await runFiles(world.received(READ, "/v1/files/file-a/content"), control);
+  const reader = download.body?.getReader();
+  await reader?.read();
+  if (isDisabled) {
+    world.key = keyOf({ rev: 2, disabled: true });
+    world.stale = knowing({ kind: "key", id: world.key.key_hash, rev: 2 });
+  }
+  await pass(world, 4000);
+  expect(ended.toSorted()).toEqual(["download", "upload"]);
+  await expect(reader?.read()).rejects.toMatchObject({ code });
+  expect(await (await upload).json()).toMatchObject({ error: { code } });
+  await world.settled();
 });

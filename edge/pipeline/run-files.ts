@@ -1,11 +1,12 @@
 /**
  * `/v1/files` and `/v1/batches`: the control service answers them for the caller, whose key was checked here
  * (docs/rules/batches.md#routes). They need no slot, cost nothing and write no row; few are under way at once. Bodies are never
- * held, and have the time limits of every body.
+ * held, and have the time limits of every body. A transfer under way ends with its key (docs/rules/keys.md#running-requests).
  */
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { authenticateNow } from "./authenticate/authenticate-now.ts";
+import { watchCaller } from "./authenticate/watch-caller.ts";
 import { pulledStream } from "./call/body-stream.ts";
 import type { Call } from "./call/context.ts";
 import type { Authenticated } from "./call/known.ts";
@@ -39,6 +40,7 @@ const AGAIN_SECS = 1;
 export async function runFiles(received: PipelineInput, control: FileService): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticateNow(call, known);
+    watchCaller(call, caller, true);
     checkHead(call);
     const onEnd = call.memory.fileCalls.begin(caller.principal.tenant.id);
     if (onEnd === null) throw new GatewayError("files_busy", { headers: { "retry-after": String(AGAIN_SECS) } });
@@ -56,10 +58,14 @@ export async function runFiles(received: PipelineInput, control: FileService): P
 async function passedOn(call: Call, caller: Authenticated, control: FileService, onEnd: () => void): Promise<Response> {
   const { key, tenant } = caller.principal;
   const from = { tenantId: tenant.id, keyId: key.key_id };
-  const { request, fault } = forwarded(call);
-  const answered = await control.forward(`${call.path}${call.search}`, request, from).catch((cause: unknown) => {
-    throw fault() ?? new GatewayError("files_unavailable", { cause });
-  });
+  const { request, cut } = forwarded(call);
+  const callOff = call.interruption.listen(() => cut.abort(call.interruption.failure));
+  const answered = await control
+    .forward(`${call.path}${call.search}`, request, from)
+    .catch((cause: unknown) => {
+      throw cut.signal.aborted ? cut.signal.reason : new GatewayError("files_unavailable", { cause });
+    })
+    .finally(callOff);
   if (answered.status >= 500) {
     await answered.body?.cancel();
     throw new GatewayError("files_unavailable", { cause: `the control service answered ${answered.status}` });
@@ -77,13 +83,13 @@ async function passedOn(call: Call, caller: Authenticated, control: FileService,
   return new Response(body && watchedBody(call, body, { size, onEnd }), { status, headers });
 }
 
-/** The request with its body within its limits; `fault`: the fault of the body, null if it has none. */
-function forwarded(call: Call): { readonly request: ForwardedRequest; readonly fault: () => unknown } {
-  const { method, headers, body, signal } = call.request;
-  if (body === null) return { request: call.request, fault: () => null };
-  const source = openBody(call, LIMITS.fileBytes + FORM_BYTES);
+/** The request with its body within its limits; `cut` is aborted with the fault of the body, and ends the request. */
+function forwarded(call: Call): { readonly request: ForwardedRequest; readonly cut: AbortController } {
+  const { method, headers, body } = call.request;
   const cut = new AbortController();
-  let fault: unknown = null;
+  const signal = AbortSignal.any([call.request.signal, cut.signal]);
+  if (body === null) return { request: { method, headers, body, signal }, cut };
+  const source = openBody(call, LIMITS.fileBytes + FORM_BYTES);
   const stream = pulledStream(source.declaredBytes, {
     pull: async (controller) => {
       try {
@@ -91,13 +97,11 @@ function forwarded(call: Call): { readonly request: ForwardedRequest; readonly f
         if (chunk === null) controller.close();
         else controller.enqueue(chunk);
       } catch (error) {
-        fault = error;
         // a failing stream may look complete to its reader
         cut.abort(error);
         throw error;
       }
     },
   });
-  const request = { method, headers, body: stream, signal: AbortSignal.any([signal, cut.signal]) };
-  return { request, fault: () => fault };
+  return { request: { method, headers, body: stream, signal }, cut };
 }

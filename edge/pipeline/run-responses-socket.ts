@@ -17,7 +17,7 @@ import { run } from "./run.ts";
 
 /** Headers of the connection alone. */
 const OF_CONNECTION =
-  /^(?:accept-encoding|connection|upgrade|content-.*|expect|idempotency-key|origin|transfer-encoding|sec-websocket-(?:key|version|extensions))$/;
+  /^(?:accept-encoding|connection|upgrade|content-.*|expect|origin|transfer-encoding|sec-websocket-(?:key|version|extensions))$/;
 
 const TOO_MANY = "the tenant has too many WebSockets of this path: close some, or connect again later";
 

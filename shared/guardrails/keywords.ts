@@ -45,6 +45,11 @@ function spellings(keyword: string): ReadonlySet<string> {
   return new Set([keyword, lower, keyword.toUpperCase(), title].map(wordsOf).filter((words) => words !== ""));
 }
 
+/** Whether a text can have the keyword: not if it has only characters that are not seen. */
+export function canBeFound(keyword: string): boolean {
+  return wordsOf(keyword) !== "";
+}
+
 /** The automaton of a policy's keywords. A keyword is reported by its index; one without any character is never found. */
 export function compileKeywords(keywords: readonly string[]): KeywordTrie {
   return new KeywordTrie(

@@ -41,38 +41,6 @@ export const guardrailsPolicyBody = z
     },
   );
 
-/** A policy as a write stores it: one that can do nothing is refused. A backup may still hold one from before. */
-export const guardrailsPolicyWrite = guardrailsPolicyBody
-  .refine(
-    ({ ban_keywords, input_scanners, output_scanners }) =>
-      ban_keywords.length === 0 || input_scanners.includes("ban_keywords") || output_scanners.includes("ban_keywords"),
-    {
-      path: ["ban_keywords"],
-      message: "has no effect until the scanner ban_keywords is listed",
-      when: whenValid("ban_keywords", "input_scanners", "output_scanners"),
-    },
-  )
-  .refine(
-    ({ action, input_scanners, output_scanners }) =>
-      action !== "block" || input_scanners.length > 0 || output_scanners.length > 0,
-    {
-      path: ["input_scanners"],
-      message: "must list a scanner unless output_scanners does: without one, nothing is blocked",
-      when: whenValid("action", "input_scanners", "output_scanners"),
-    },
-  )
-  .refine(
-    ({ ban_keywords, input_scanners, output_scanners }) =>
-      ban_keywords.length > 0 ||
-      input_scanners.length + output_scanners.length === 0 ||
-      [...input_scanners, ...output_scanners].some((scanner) => scanner !== "ban_keywords"),
-    {
-      path: ["ban_keywords"],
-      message: "must have a keyword while ban_keywords is the only scanner: without one, it finds nothing",
-      when: whenValid("ban_keywords", "input_scanners", "output_scanners"),
-    },
-  );
-
 /** The fields that change in a policy. The verb validates the whole policy. */
 export const guardrailsPolicyPatch = z
   .object(patchShape(guardrailsPolicyBody.shape), NO_POLICY)

@@ -31,6 +31,8 @@ interface Span {
 interface Member {
   readonly name: string;
   readonly value: Span;
+  /** How many names the objects in its value have. */
+  readonly names: number;
   /** How many members of the whole object precede it. */
   readonly position: number;
   /** The bytes to remove with the member if other members before it stay: from the end of the last one to its value's end. */
@@ -42,6 +44,8 @@ interface Member {
 /** The top-level object of a document: its members in order, and the place of its closing brace. */
 export interface TopLevel {
   readonly members: readonly Member[];
+  /** How many names all objects of the document have, with this one. */
+  readonly names: number;
   readonly closeAt: number;
 }
 
@@ -64,8 +68,8 @@ export function* scanTopLevel(
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== OPEN_BRACE) return null;
   at = skipSpace(bytes, at + 1);
-  if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
-  let [before, stepAt] = [at, at];
+  if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, names: 0, closeAt: at } : null;
+  let [before, stepAt, names] = [at, at, 0];
   for (let position = 0; ; position += 1) {
     if (bytes[at] !== QUOTE) return null;
     const nameAt = at;
@@ -75,18 +79,20 @@ export function* scanTopLevel(
     at = skipSpace(bytes, nameEnd);
     if (bytes[at] !== COLON) return null;
     const start = skipSpace(bytes, at + 1);
-    const end = yield* valueEnd(bytes, start);
+    const value = yield* valueAt(bytes, start);
+    const { end } = value;
     if (end <= start) return null;
+    names += 1 + value.names;
     at = skipSpace(bytes, end);
     const last = bytes[at] === CLOSE_BRACE;
     if (!last && bytes[at] !== COMMA) return null;
     const next = last ? at : skipSpace(bytes, at + 1);
     if (wanted(name)) {
       const withComma = { start: before, end };
-      members.push({ name, value: { start, end }, position, withComma, toNext: { start: nameAt, end: next } });
+      members.push({ name, value, names: value.names, position, withComma, toNext: { start: nameAt, end: next } });
     }
     if (members.length > MEMBERS_MAX) return null;
-    if (last) return endsAt(bytes, at) ? { members, closeAt: at } : null;
+    if (last) return endsAt(bytes, at) ? { members, names, closeAt: at } : null;
     before = end;
     at = next;
     if (at - stepAt >= STEP_BYTES) {
@@ -117,12 +123,12 @@ function parsedString(bytes: Uint8Array, span: Span): string | null {
   }
 }
 
-/** Where the value at `start` ends; a number below 0: it is not closed. */
-function* valueEnd(bytes: Uint8Array, start: number): Steps<number> {
+/** The value at `start`, with the names in it; an end below 0: it is not closed. */
+function* valueAt(bytes: Uint8Array, start: number): Steps<Span & { readonly names: number }> {
   const first = bytes[start];
-  if (first === QUOTE) return stringEnd(bytes, start + 1);
-  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return scalarEnd(bytes, start);
-  let [depth, stepAt] = [0, start];
+  if (first === QUOTE) return { start, end: stringEnd(bytes, start + 1), names: 0 };
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return { start, end: scalarEnd(bytes, start), names: 0 };
+  let [depth, stepAt, names] = [0, start, 0];
   for (let at = start; at < bytes.byteLength; at += 1) {
     if (at - stepAt >= STEP_BYTES) {
       yield STEP_BYTES / BYTES_PER_UNIT;
@@ -131,16 +137,18 @@ function* valueEnd(bytes: Uint8Array, start: number): Steps<number> {
     const byte = bytes[at];
     if (byte === QUOTE) {
       const end = stringEnd(bytes, at + 1);
-      if (end < 0) return end;
+      if (end < 0) return { start, end, names };
       at = end - 1;
+    } else if (byte === COLON) {
+      names += 1;
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       depth += 1;
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
       depth -= 1;
-      if (depth === 0) return at + 1;
+      if (depth === 0) return { start, end: at + 1, names };
     }
   }
-  return -1;
+  return { start, end: -1, names };
 }
 
 function scalarEnd(bytes: Uint8Array, start: number): number {

@@ -30,10 +30,7 @@ const GUARDRAILS = {
   ban_keywords: BENCH_KEYWORDS,
 };
 
-const SWITCHED_OFF = {
-  guardrails: { action: "log_only", input_scanners: [] },
-  compression: { enabled: false },
-};
+const SWITCHED_OFF = { compression: { enabled: false } };
 
 /** @param policies by the last step of their path */
 async function mint(gateway: Gateway, name: string, policies: Readonly<Record<string, object>> = {}): Promise<string> {

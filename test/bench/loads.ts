@@ -163,7 +163,7 @@ export const LOADS: readonly Load[] = [
   stream("cache", "20 % cache hits, 32 at once", { freshShare: 0.8 }),
   stream("saturated", `32 at once for ${SATURATED_SLOTS} slots`, { slots: SATURATED_SLOTS }),
   stream("tenants", "many tenants, 32 at once", { tenants: "many" }),
-  stream("guardrails", "4 KB prompts, 16 at once, with no policy, policies that are off, and guardrails", {
+  stream("guardrails", "4 KB prompts, 16 at once, with no policy, a policy that is off, and guardrails", {
     bodyBytes: 4 * 1024,
     prose: true,
     concurrency: 16,

@@ -184,17 +184,17 @@ describe("an answer that an upstream keeps", () => {
       `{"type":"message",${item},"role":"user","content":"x"}`,
       `{"type":"function_call",${item},"call_id":"c","name":"f","arguments":"{}"}`,
       `{"type":"reasoning",${item},"summary":[],"content":[{}]}`,
-      `{"type":"item_reference",${item},"type":"message","role":"user","content":"x"}`,
       `{"Type":"item_reference","ID":"${output[0]?.id}","role":"user","content":"x"}`,
     ];
     for (const each of items) {
       const body = `{"model":"${own.model.model_name}","input":[${each}]}`;
-      expect({ each, outcome: await outcome(await call(other, "/responses", body)) }).toEqual({
-        each,
-        outcome: notFound("input"),
-      });
-      expect({ each, outcome: await outcome(await call(own, "/responses", body)) }).toEqual({ each, outcome: DONE });
+      const [theirs, ours] = [await call(other, "/responses", body), await call(own, "/responses", body)];
+      const outcomes = { each, theirs: await outcome(theirs), ours: await outcome(ours) };
+      expect(outcomes).toEqual({ each, theirs: notFound("input"), ours: DONE });
     }
+    const twice = `{"type":"item_reference",${item},"type":"message","role":"user","content":"x"}`;
+    const refused = await call(other, "/responses", `{"model":"${own.model.model_name}","input":[${twice}]}`);
+    expect(await outcome(refused)).toEqual({ status: 400, code: "validation_failed", param: "input.*" });
   });
 
   it("made in the background is charged its estimate when its stream is left", { tags: ["check"] }, async () => {

@@ -1,7 +1,7 @@
 /**
  * How many images a body asks for (docs/rules/settlement-and-rows.md#cost): read under the names of all servers, in any
- * spelling, in the body and in what servers merge into it. It is read in the client's own bytes, so both count if a name comes
- * twice. Of several numbers the largest counts, because an upstream could use any of them.
+ * spelling, in the body and in what servers merge into it. Of several numbers the largest counts, because an upstream could use
+ * any of them.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces } from "../wire/bytes/byte-pieces.ts";

@@ -114,6 +114,17 @@ describe("headers", () => {
     ["other gateways", ["x-portkey-custom-host", "helicone-target-url", "x-openrouter-cache", "x-bt-endpoint-name"]],
     ["accounts", ["openai-project", "x-dashscope-workspace", "x-model-authorization", "anthropic-workspace-id"]],
     ["accounts of others", ["x-hf-bill-to", "ai-resource-group", "chatgpt-account-id", "x-snowflake-role"]],
+    [
+      "who pays",
+      ["x-friendli-team", "compartmentid", "opc-compartment-id", "opc-conversation-store-id", "x-billing-id"],
+    ],
+    [
+      "addresses and places",
+      ["x-any-url", "x-base-uri", "x-api-base", "x-any-host", "x-cloud-id", "x-cluster", "org-id"],
+    ],
+    ["data of others", ["x-any-namespace", "x-any-database", "x-snowflake-warehouse", "x-conversationstore-id"]],
+    ["answers kept by a key of the client", ["idempotency-key", "x-idempotency-key"]],
+    ["turns before others", ["x-baseten-priority", "x-fal-queue-priority"]],
     ["models", ["model", "x-ms-oai-image-generation-deployment", "x-selected-model", "x-higress-llm-model"]],
     ["functions and pods", ["function-id", "nvcf-poll-seconds", "target-pod", "x-policy-id", "x-msh-context-cache"]],
     ["Bifrost, TrueFoundry and vLLM's router", ["x-bf-vk", "x-bf-api-key", "x-tfy-metadata", "x-vsr-skip-processing"]],
@@ -130,33 +141,10 @@ describe("headers", () => {
   });
 
   it("that only look like those reach it", () => {
-    const honest = [
-      "x-dynamo-session-id",
-      "x-amzn-trace-id",
-      "idempotency-key",
-      "x-idempotency-key",
-      "x-stainless-lang",
-      "x-stainless-helper-method",
-      "anthropic-version",
-      "anthropic-dangerous-direct-browser-access",
-      "traceparent",
-      "tracestate",
-      "baggage",
-      "user-agent",
-      "x-user-agent",
-      "accept-language",
-      "http-referer",
-      "x-ms-client-request-id",
-      "x-correlation-id",
-      "x-modeling",
-      "x-client-name",
-      "priority",
-      "x-session-id",
-      "openai-beta",
-      "anthropic-beta",
-      "x-title",
-      "x-dashscope-sse",
-    ];
+    const honest =
+      "x-dynamo-session-id x-amzn-trace-id x-ghost-writer x-database64 x-stainless-lang x-stainless-helper-method anthropic-version anthropic-dangerous-direct-browser-access traceparent tracestate baggage user-agent x-user-agent accept-language http-referer x-ms-client-request-id x-correlation-id x-modeling x-client-name priority x-session-id openai-beta anthropic-beta x-title x-dashscope-sse".split(
+        " ",
+      );
     const client = new Headers(honest.map((name) => [name, "v"]));
     expect(Object.keys(forwardedHeaders(client)).toSorted()).toEqual(honest.toSorted());
   });

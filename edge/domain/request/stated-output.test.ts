@@ -123,3 +123,18 @@ describe("a limit under a name or at a place that is not the route's", () => {
     expect(estimated(CHAT, { n_predict: 700 })).toMatchObject({ outputTokens: 700, reserved: 700, translated: 4096 });
   });
 });
+
+describe("the prompts of a batch", () => {
+  it.each<[string, object, number]>([
+    ["/completion", { prompt: [{ prompt_string: "a" }, { prompt_string: "b" }], n_predict: 7 }, 14],
+    ["/v1/completions", { prompt: [{ prompt_token_ids: [1] }, { prompt_token_ids: [1] }], max_tokens: 7 }, 14],
+    ["/v1/completions", { prompt: [null, "a", true], max_tokens: 7 }, 21],
+    ["/v1/completions", { prompt: ["a", [1], { prompt_string: "b" }], max_tokens: 7 }, 21],
+    ["/v1/completions", { prompt: [[1, 2], [3]], max_tokens: 7 }, 14],
+    ["/completion", { prompt: [1, "a", 2], n_predict: 7 }, 7],
+    ["/completion", { prompt: { prompt_string: "a" }, n_predict: 7 }, 7],
+    ["/v1/completions", { prompt: [], max_tokens: 7 }, 7],
+  ])("are reserved each, whatever kind they are: %s %j", (path, body, reserved) => {
+    expect(estimated(path, body)).toMatchObject({ reserved });
+  });
+});

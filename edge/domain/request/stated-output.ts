@@ -29,7 +29,7 @@ const LIMITS = namesOf(
 );
 /** How many answers a prompt gets, or are made to choose one of them. */
 const COUNTS = namesOf("n best_of n_cmpl num_return_sequences candidate_count num_completions num_generations");
-/** A list of these is a batch: one of texts, or of lists of token ids. */
+/** A list of these is a batch, unless it is one of token ids. */
 const PROMPTS = namesOf("prompt prompts text inputs input_ids input_embeds prompt_embeds messages");
 
 /** No longer name, and no longer number in a text, means anything. */
@@ -37,12 +37,6 @@ const NAME_MAX = 64;
 const NUMBER_MAX = 32;
 const ENTRY_UNITS = 10;
 const STEP_UNITS = 1024;
-
-/** Whether the field says how much output a body asks for, or may have such fields: of two, an upstream could read either. */
-export function isStated(name: string): boolean {
-  const known = squashed(name);
-  return LIMITS.has(known) || COUNTS.has(known) || PROMPTS.has(known) || isHolder(known);
-}
 
 /** `own`: the limits of the route's API. */
 export function* statedOutput(root: JsonObject, own: RouteClass["limits"] = []): Steps<StatedOutput> {
@@ -88,7 +82,10 @@ function hasOwnLimit(root: JsonObject, own: RouteClass["limits"]): boolean {
   return reading.length > 0 && reading.every(({ names }) => names.split(" ").some(isLimit));
 }
 
-/** The prompts of a batch; 0: it is not a batch. */
+/**
+ * The prompts of a batch; 0: it is not a batch. In llama.cpp a prompt may be an object, and token ids may have texts among them:
+ * servers know such a list by its first element.
+ */
 function promptsOf(name: string, value: unknown): number {
   if (!Array.isArray(value)) return 0;
   const [first] = value as readonly unknown[];
@@ -97,7 +94,7 @@ function promptsOf(name: string, value: unknown): number {
       ? Array.isArray(first)
       : name === "inputembeds"
         ? Array.isArray(first) && Array.isArray(first[0])
-        : typeof first === "string" || Array.isArray(first);
+        : typeof first !== "number";
   return isBatch ? value.length : 0;
 }
 

@@ -78,6 +78,32 @@ describe("the headers of a call", () => {
     expect(mcpRequestHeaders(client, "Basic q")).toEqual({ ...kept, authorization: "Basic q" });
   });
 
+  it("are those of HTTP and the protocol, never one that only its server knows", () => {
+    const sent = [
+      "accept",
+      "accept-language",
+      "baggage",
+      "content-encoding",
+      "content-type",
+      "last-event-id",
+      "mcp-method",
+      "mcp-name",
+      "mcp-param-region",
+      "mcp-protocol-version",
+      "mcp-session-id",
+      "origin",
+      "traceparent",
+      "tracestate",
+      "user-agent",
+    ];
+    const left =
+      "x-grafana-url x-grafana-org-id x-atlassian-cloud-id x-mcp-readonly x-session-id x-custom host content-length cookie x-request-id idempotency-key mcp-upstream x-mcp-session-id".split(
+        " ",
+      );
+    const client = new Headers([...sent, ...left].map((name) => [name, "v"]));
+    expect(Object.keys(mcpRequestHeaders(client, null)).toSorted()).toEqual(sent);
+  });
+
   it("of an answer are those of the protocol and no others", () => {
     const server = new Headers({
       "content-type": "text/event-stream",

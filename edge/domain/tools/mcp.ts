@@ -58,9 +58,16 @@ export function plainName(name: string): string {
   return squashed(stepsOf(name)[0] ?? name);
 }
 
+/**
+ * Headers of the protocol and of HTTP. Each server has other names of its own with which a client could choose the address, the
+ * account or the rights behind the operator's credential, so no other header is sent.
+ */
+const SENT =
+  /^(?:accept|accept-language|baggage|content-(?:encoding|type)|last-event-id|mcp-(?:session-id|protocol-version|method|name|param-.+)|origin|traceparent|tracestate|user-agent)$/;
+
 /** The client's headers as they are sent to the server; the server's stored Authorization value replaces the client's. */
 export function mcpRequestHeaders(client: Headers, authorization: string | null): Record<string, string> {
-  const headers = forwardedHeaders(client);
+  const headers = forwardedHeaders(client, (name) => SENT.test(name));
   if (authorization !== null) headers["authorization"] = authorization;
   return headers;
 }

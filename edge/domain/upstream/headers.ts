@@ -1,5 +1,5 @@
 /**
- * Which request headers are sent upstream, and which of the upstream's answer are returned to the client
+ * Which request headers are sent to a model's upstream, and which of the upstream's answer are returned to the client
  * (docs/rules/headers.md#request-headers, docs/rules/headers.md#response-headers). The client's credentials are never
  * sent on, and the upstream's own are never returned. A client's header cannot change which path, method or address the
  * upstream sees, or which model, server and account it uses.
@@ -8,9 +8,9 @@
 import { accessHeaders, type UpstreamAccess } from "../../../shared/network/upstream-access.ts";
 import { subprotocolsOf } from "../request/credential.ts";
 
-/** Choices that the operator makes with the endpoint, as a word in the name of a header. */
+/** Choices that the operator makes with the endpoint, as a word in the name of a header: a model, who pays, a place. */
 const WORDS =
-  "models?|account|workspace|deployment|project|organi[sz]ation|tenant|user(?!-agent$)|role|policy|provider|upstream|backend|endpoint|region";
+  "models?|account|workspace|deployment|project|organi[sz]ation|orgs?|team|compartment|conversation-?store|billing|tenant|user(?!-agent$)|role|policy|provider|upstream|backend|endpoint|region|url|uri|base|host(?:name)?|server|cluster|namespace|database|warehouse|cloud-?id";
 const DROPPED = new Set(
   `host content-length authorization cookie ocp-apim-subscription-key accept-encoding connection keep-alive te trailer
    transfer-encoding upgrade via forwarded x-forwarded x-host x-http-method x-http-method-override x-method-override
@@ -21,6 +21,8 @@ const DROPPED_PATTERN = new RegExp(
     // about the connection, the caller and this gateway; a router of inference takes an address from `x-gateway-*`
     "^(?:proxy|cf|sec-websocket|x-forwarded|x-gateway|x-envoy|x-original|x-rewrite|x-real|(?:x-)?remote)-",
     "^x-(?:auth|authentik|webauth|consumer|ssl-client)-|^x-ms-client-principal|^x-amzn-oidc-|(?:^|-)client-(?:ip$|cert)",
+    // Upstreams keep an answer by this key, and all tenants have one credential there: one would get the answer of another.
+    "(?:^|-)idempotency-?key$",
     // credentials of any server
     "(?:^|-)(?:(?:api|access|account|subscription|virtual|modal)-?key|jwt-assertion|authorization|auth|token|secret|credentials?)$",
     // these name choices that a request must not make, for any reader: a model, an account, a place
@@ -29,6 +31,7 @@ const DROPPED_PATTERN = new RegExp(
     "^x-vertex-ai-|^azureml-|^x-amz-|^x-amzn-(?:sagemaker|bedrock)-|^x-label-selector$|^x-ai-eg-|^nvcf-|^x-hf-bill-",
     // choose the model server, a rank of it, how soon it answers, or another server to which it connects: llm-d, vLLM, SGLang, Dynamo
     "^x-(?:prefill(?:er)?|encoder|decoder?|worker|data-parallel|dp|kv-cache|llm-d|epp|slo|prediction|smg|sgl)-|^x-dynamo-(?!.*session)",
+    "^x-.+-priority$",
     // choose provider, address, credential or cache in another gateway: LiteLLM, Portkey, Helicone, OpenRouter, Braintrust,
     // Bifrost, TrueFoundry, Higress, vLLM Semantic Router, Moonshot
     "^x-(?:litellm|pass|portkey|openrouter|bt|bf|tfy|higress|vsr|msh)-|^helicone-",
@@ -38,18 +41,23 @@ const DROPPED_PATTERN = new RegExp(
 const ANTHROPIC_ONLY = ["anthropic-version", "anthropic-beta"];
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
+/** Whether a model's upstream gets the header. */
+function isForModels(name: string): boolean {
+  return !DROPPED.has(name) && !DROPPED_PATTERN.test(name);
+}
+
 /**
- * The client's headers in the form in which they are sent on, by lower-case names. Plain data, because a Headers object needs
- * one call per header, and fetch would then copy it.
+ * The client's headers that pass, in the form in which they are sent on, by lower-case names. Plain data, because a Headers object
+ * needs one call per header, and fetch would then copy it.
  */
-export function forwardedHeaders(client: Headers): Record<string, string> {
+export function forwardedHeaders(client: Headers, passes = isForModels): Record<string, string> {
   // without a prototype, because a client may name its headers as it likes
   const headers = Object.create(null) as Record<string, string>;
   let connection = "";
   client.forEach((value, name) => {
     if (name === "connection") connection = value;
     // some servers read `_` as `-`, so such a name could mean any of those
-    if (name.includes("_") || DROPPED.has(name) || DROPPED_PATTERN.test(name)) return;
+    if (name.includes("_") || !passes(name)) return;
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
   });

@@ -36,7 +36,8 @@ describe("the name of a field in a large body", () => {
   });
 });
 
-describe("a field that says how much output is wanted", () => {
+describe("a name in an object of the body", () => {
+  const long = "z".repeat(300 * KIB);
   it.each([
     ["n_predict", '"n_predict":9000,"n_predict":1'],
     ["prompt", '"prompt":["a","b"],"prompt":"a"'],
@@ -44,13 +45,35 @@ describe("a field that says how much output is wanted", () => {
     ["sampling_params", '"sampling_params":{"max_new_tokens":9000},"sampling_params":{"max_new_tokens":1}'],
     ["sampling_params.*", '"sampling_params":{"max_new_tokens":9000,"max_new_tokens":1}'],
     ["extra_body.*", '"extra_body":{"options":{"num_predict":9000},"options":{}}'],
-  ])("is given only once, because an upstream could read either: %s", async (param, members) => {
+    ["input", '"input":"long","input":"x"'],
+    ["tools", '"messages":[],"tools":[{"a":{"b":1}}],"tools":[]'],
+    ["instructions", '"instructions":"long","other":{},"instructions":null'],
+    ["documents", '"documents":["long"],"documents":["x"]'],
+    ["messages.*", '"messages":[{"role":"user","content":"x"},{"role":"user","content":"long","content":"x"}]'],
+    ["messages.*", '"messages":[{"role":"user","content":"long","cont\\u0065nt":"x"}]'],
+    ["tools.*", '"tools":[{"function":{"description":"long","description":{"a":":"}}}]'],
+    ["x.*", '"x":[[{"__proto__":1,"__proto__":2}]]'],
+    ["model.*", '"model":{"a":1},"model":"tiny"'],
+    ["messages.*", `"messages":[{"content":"${long}","content":"x"}]`],
+    ["system", `"system":"${long}","system":"x","messages":[]`],
+  ])("is there only once, because an upstream could read either: %s", async (param, members) => {
     const refused = parsed(`{"model":"tiny",${members}}`).catch((error: unknown) => {
       throw error instanceof StageFailure ? error.cause : error;
     });
     await expect(refused).rejects.toMatchObject({
       body: { error: { code: "validation_failed", param, message: `${param} must be given only once` } },
     });
+  });
+
+  it.each([
+    ["the replaced model", '"model":"b"'],
+    [
+      "texts with colons, other spellings and names of every object",
+      `"a":"x\\":{\\"a\\":1","A":{"a":{"a":[{"a":1},{"a":1}]}},"__proto__":{}`,
+    ],
+    ["a long body", `"__proto__":{"__proto__":1},"b":[{"a":"${long}"},{"a":"${long}:"}]`],
+  ])("may be in others too: %s", async (_, members) => {
+    expect((await parsed(`{"model":"tiny",${members}}`)).modelName).not.toBe("");
   });
 
   it("may have the same name in each element of a list", async () => {

@@ -5,7 +5,7 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
-import { scanTopLevel } from "../../../shared/wire/json-top-level.ts";
+import { scanTopLevel, type TopLevel } from "../../../shared/wire/json-top-level.ts";
 import { endUserLimitsOf } from "../../domain/budget/limits.ts";
 import { endUserOf } from "../../domain/request/attribution.ts";
 import {
@@ -21,8 +21,7 @@ import {
 import { boundaryOf, isFormLikeAscii } from "../../domain/request/form/form-head.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { sessionIdOf } from "../../domain/request/session-id.ts";
-import { isStated } from "../../domain/request/stated-output.ts";
-import { isHolder, mayConcernSteering, steeringFault, steeringWithin } from "../../domain/request/steering-fields.ts";
+import { mayConcernSteering, steeringFault, steeringWithin } from "../../domain/request/steering-fields.ts";
 import type { Transforms } from "../../domain/upstream/transform.ts";
 import { type CutJson, sentPlaces } from "../../domain/wire/json/cut-strings.ts";
 import {
@@ -32,7 +31,7 @@ import {
   readCut,
   wholeDocument,
 } from "../../domain/wire/json/document.ts";
-import { hasRepeatedName } from "../../domain/wire/json/repeated-names.ts";
+import { membersOf } from "../../domain/wire/json/repeated-names.ts";
 import { weightOfJson } from "../../domain/wire/json/weight.ts";
 import { isDraftMember } from "../call/boon/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -62,8 +61,8 @@ const STEERING_UNITS = 64;
 interface FieldNames {
   /** Names at its top level that may be taken for a field that decisions depend on, once per occurrence. */
   readonly names: readonly string[];
-  /** The first field that reaches past the model; null: none does. */
-  readonly steering: FieldFault | null;
+  /** The first field that reaches past the model, or that is there twice; null: none. */
+  readonly fault: FieldFault | null;
 }
 
 interface ReadJson extends FieldNames {
@@ -110,7 +109,7 @@ export async function parseOther(call: Call, caller: Authenticated): Promise<Unc
   const read = await readCall(call, caller);
   const modelName = read === null ? null : modelNameOf(call, read.document);
   if (read === null || modelName === null) return null;
-  return { request: parsedOf(read, modelName), names: read.names, steering: read.steering };
+  return { request: parsedOf(read, modelName), names: read.names, fault: read.fault };
 }
 
 /** `request`, whose model is registered, when its fields are valid. Throws the failure of 400. */
@@ -216,32 +215,43 @@ function* readJson(
   const top = yield* scanTopLevel(cut.bytes, (name) => isLookedAt(transforms, document.text(name)));
   if (top === null) return null;
   const names = top.members.map(({ name }) => document.text(name));
-  const stated = new Set<string>();
-  let steering: FieldFault | null = null;
+  let fault: FieldFault | null = null;
   let restBytes = cut.bytes.byteLength;
   for (const [at, { value }] of top.members.entries()) {
     const name = names[at] ?? "";
     if (DROPPED_LISTS.includes(name)) restBytes -= value.end - value.start;
-    if (steering !== null) continue;
-    if (isStated(name)) {
-      yield STEERING_UNITS;
-      if (stated.has(name)) steering = repeatedFault(name);
-      stated.add(name);
-    }
-    if (steering !== null || !mayConcernSteering(name)) continue;
+    if (fault !== null || !mayConcernSteering(name)) continue;
     yield STEERING_UNITS;
     const held = cut.bytes.subarray(value.start, value.end);
     const text = (inner: string): string => document.text(inner);
     const { passthroughFields } = config;
-    steering = steeringFault(name, passthroughFields) ?? (yield* steeringWithin(name, held, text, passthroughFields));
-    if (isHolder(name) && (yield* hasRepeatedName(new TextDecoder().decode(held), document.root[name])))
-      steering ??= repeatedFault(`${name}.*`);
+    fault = steeringFault(name, passthroughFields) ?? (yield* steeringWithin(name, held, text, passthroughFields));
   }
-  return { document, names, steering, restBytes, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
+  fault ??= yield* repeatedName(document, cut.bytes, top);
+  return { document, names, fault, restBytes, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
+}
+
+/**
+ * The first name that an object has twice, because an upstream could read another one of the two than the gateway; null: none.
+ * `model` may be there twice: it is replaced.
+ */
+function* repeatedName(document: JsonDocument, bytes: Uint8Array, top: TopLevel): Steps<FieldFault | null> {
+  const models = top.members.filter(({ name }) => name === "model").length;
+  const members = yield* membersOf(document.root);
+  if (top.names === members + Math.max(models - 1, 0)) return null;
+  const all = (yield* scanTopLevel(bytes))?.members ?? top.members;
+  const seen = new Set<string>();
+  for (const { name } of all) {
+    if (name !== "model" && seen.has(name)) return repeatedFault(document.text(name));
+    seen.add(name);
+  }
+  for (const { name, names } of all)
+    if (names > (yield* membersOf(document.root[name]))) return repeatedFault(`${document.text(name)}.*`);
+  return repeatedFault("*");
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {
-  const isChecked = isCheckedName(name) || isStated(name) || mayConcernSteering(name);
+  const isChecked = isCheckedName(name) || mayConcernSteering(name);
   return isChecked || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
@@ -278,9 +288,9 @@ function checked<T>(known: Authenticated, checks: () => T): T {
   }
 }
 
-function checkNames(call: Call, { names, steering }: FieldNames): void {
-  const fault = spellingFault(names, decidingFields(call.route)) ?? steering;
-  if (fault !== null) throw fieldError(fault);
+function checkNames(call: Call, { names, fault }: FieldNames): void {
+  const wrong = spellingFault(names, decidingFields(call.route)) ?? fault;
+  if (wrong !== null) throw fieldError(wrong);
 }
 
 function checkValues(call: Call, { root }: JsonDocument): void {

@@ -46,17 +46,17 @@ export interface CutJson<B extends ArrayBufferLike = ArrayBufferLike> {
 }
 
 /** The offsets in the client's document of a finding in the cut one. */
-export function sentPlaces({ placeOf }: Pick<CutJson, "placeOf">, { members, closeAt }: TopLevel): TopLevel {
+export function sentPlaces({ placeOf }: Pick<CutJson, "placeOf">, top: TopLevel): TopLevel {
   const sent = ({ start, end }: Span): Span => ({ start: placeOf(start), end: placeOf(end) });
   return {
-    members: members.map(({ name, value, position, withComma, toNext }) => ({
-      name,
-      value: sent(value),
-      position,
-      withComma: sent(withComma),
-      toNext: sent(toNext),
+    ...top,
+    members: top.members.map((member) => ({
+      ...member,
+      value: sent(member.value),
+      withComma: sent(member.withComma),
+      toNext: sent(member.toNext),
     })),
-    closeAt: placeOf(closeAt),
+    closeAt: placeOf(top.closeAt),
   };
 }
 

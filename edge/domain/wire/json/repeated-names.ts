@@ -31,23 +31,37 @@ function* namesIn(text: string): Steps<number> {
   return names;
 }
 
-function* membersOf(value: unknown): Steps<number> {
+/** The members of all objects in a parsed value: fewer than the names in its text if an object has one of them twice. */
+export function* membersOf(value: unknown): Steps<number> {
   let [members, seen] = [0, 0];
   const open: object[] = [];
   addObjects([value], 0, 1, open);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const isList = Array.isArray(next);
-    const values = isList ? (next as readonly unknown[]) : (Object.values(next) as readonly unknown[]);
-    if (!isList) members += values.length;
-    for (let from = 0; from < values.length; ) {
-      const end = Math.min(from + PART - seen, values.length);
-      addObjects(values, from, end, open);
+    const elements: readonly unknown[] = Array.isArray(next) ? next : [];
+    const own = Array.isArray(next) ? 0 : addMembers(next as Readonly<Record<string, unknown>>, open);
+    members += own;
+    seen += own;
+    for (let from = 0; from < elements.length || seen >= PART; ) {
+      if (seen >= PART) {
+        yield seen * VALUE_UNITS;
+        seen = 0;
+      }
+      const end = Math.min(from + PART - seen, elements.length);
+      addObjects(elements, from, end, open);
       seen += end - from;
       from = end;
-      if (seen < PART) continue;
-      yield seen * VALUE_UNITS;
-      seen = 0;
     }
+  }
+  return members;
+}
+
+/** Adds the objects among an object's members, and returns how many members it has: a list of these would take as long again. */
+function addMembers(object: Readonly<Record<string, unknown>>, open: object[]): number {
+  let members = 0;
+  for (const name in object) {
+    const one = object[name];
+    if (typeof one === "object" && one !== null) open.push(one);
+    members += 1;
   }
   return members;
 }
