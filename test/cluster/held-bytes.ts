@@ -25,13 +25,13 @@ export async function openHeldWay(port: number, holdOf: (from: Socket) => Hold |
     passOn(outer, inner, hold);
     passOn(inner, outer, { ...hold, delayMs: () => 0 });
   });
-  const { url, close } = await listen(server, "127.0.0.1", 0);
+  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url,
+    url: listening.url,
     sockets: sockets as ReadonlySet<Socket>,
     close: async (): Promise<void> => {
       for (const socket of sockets) socket.destroy();
-      await close();
+      await listening.close();
     },
   };
 }

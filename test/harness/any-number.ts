@@ -6,9 +6,33 @@ const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
 /** Numbers at which arithmetic behaves differently, or that are a limit of some type. */
 const CORNERS = [
-  ...[0, -0, 1, -1, 0.1, 0.5, 1.5, 1e-9, 5e-324, Number.MIN_VALUE * 3, 1e308, Number.MAX_VALUE, -Number.MAX_VALUE],
-  ...[MAX_AMOUNT - 1, MAX_AMOUNT, MAX_AMOUNT + 1, -MAX_AMOUNT, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 54, 2 ** 63],
-  ...[2 ** 53 + 2, -(2 ** 53), Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  0,
+  -0,
+  1,
+  -1,
+  0.1,
+  0.5,
+  1.5,
+  1e-9,
+  5e-324,
+  Number.MIN_VALUE * 3,
+  1e308,
+  Number.MAX_VALUE,
+  -Number.MAX_VALUE,
+  MAX_AMOUNT - 1,
+  MAX_AMOUNT,
+  MAX_AMOUNT + 1,
+  -MAX_AMOUNT,
+  2 ** 31 - 1,
+  2 ** 31,
+  2 ** 32,
+  2 ** 54,
+  2 ** 63,
+  2 ** 53 + 2,
+  -(2 ** 53),
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  Number.NEGATIVE_INFINITY,
 ];
 
 export const anyNumber: fc.Arbitrary<number> = fc.oneof(fc.constantFrom(...CORNERS), fc.double(), fc.maxSafeInteger());

@@ -1,9 +1,9 @@
 /** A mail server of a test's own, without TLS. It accepts mail without a login, and logins with the password `right`. */
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
 
 export async function startMailServer() {
+  /** As they arrived, oldest first. */
   const mails: string[] = [];
   /** `name:password` of every login that was tried. */
   const users: string[] = [];
@@ -17,8 +17,12 @@ export async function startMailServer() {
       else done(new Error("no"));
     },
     onData: (stream, _session, done) => {
-      void text(stream).then((mail) => {
-        mails.push(mail);
+      let text = "";
+      stream.on("data", (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      stream.on("end", () => {
+        mails.push(text);
         done();
       });
     },

@@ -56,7 +56,11 @@ function messagesForm(words: number, calls: boolean): Form {
   const text = { type: "text", text: TEXT.repeat(words) };
   const tool = { type: "tool_use", id: "toolu_1", name: "weather", input: JSON.parse(ARGUMENTS) as unknown };
   const document = {
-    ...{ id: "msg_1", type: "message", role: "assistant", model: "m", stop_sequence: null },
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "m",
+    stop_sequence: null,
     stop_reason: calls ? "tool_use" : "end_turn",
     content: calls ? [text, tool] : [text],
     usage: { input_tokens: INPUT_TOKENS, output_tokens: words },

@@ -7,8 +7,8 @@ import type { Steps } from "../../../shared/steps.ts";
 import { elementsOf, objectOf, textOf } from "../dialect/values.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { OTHER_ENDS } from "../wire/sse/events.ts";
 import { type AnswerParts, type AnswerText, answerParts, isDelta, isPlace } from "./answer-texts.ts";
-import { OTHER_ENDS } from "./loose-lines.ts";
 import { type Ids, TextOrder } from "./text-order.ts";
 
 /** Longer types of events, and ids of items, are compared up to here. */

@@ -4,6 +4,7 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { OTHER_ENDS } from "../wire/sse/events.ts";
 
 /** Work for a line, in units. */
 const LINE_UNITS = 16;
@@ -14,8 +15,6 @@ const UNREAD_UNITS = 64;
 /** After so many of them nothing more is taken for JSON, and the text counts as unread. */
 const UNREAD_MAX = 1_024;
 const LINE = /[^\r\n]*[\r\n]+|[^\r\n]+/g;
-/** What some readers, such as Python's, take for the end of a line, too. */
-export const OTHER_ENDS = String.raw`\v\f\x1c-\x1e\x85\u2028\u2029`;
 /** One that is not the end of the whole text. */
 const OTHER_END = new RegExp(`[${OTHER_ENDS}][^${OTHER_ENDS}]`);
 const OTHER_LINE = new RegExp(`[^${OTHER_ENDS}]*[${OTHER_ENDS}]+|[^${OTHER_ENDS}]+`, "g");

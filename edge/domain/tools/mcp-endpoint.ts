@@ -3,7 +3,7 @@
  * to which it sends its messages. It is the server's own, so a client of the gateway gets the gateway's in its place
  * (docs/rules/mcp.md#older-transport).
  */
-import { OTHER_ENDS } from "../message-texts/loose-lines.ts";
+import { OTHER_ENDS } from "../wire/sse/events.ts";
 import { mcpUrl, parametersOfServer } from "./mcp.ts";
 
 const ENDPOINT = new RegExp(`(?:^|[\\r\\n${OTHER_ENDS}])event: ?endpoint(?:$|[\\r\\n${OTHER_ENDS}])`);

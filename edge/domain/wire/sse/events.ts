@@ -4,6 +4,9 @@
  */
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 
+/** What some readers, such as Python's, take for the end of a line, besides CR and LF. */
+export const OTHER_ENDS = String.raw`\v\f\x1c-\x1e\x85\u2028\u2029`;
+
 /** A longer event reports more than usage. */
 const USAGE_EVENT_MAX_BYTES = 64 * 1024;
 
