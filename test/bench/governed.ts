@@ -17,7 +17,7 @@ import { benchModelOf } from "./targets.ts";
 /** More than any load has requests at once. */
 const SLOTS = 4096;
 const FAR_TOKENS = 1e15;
-const FAR_USD = 1e12;
+const FAR_USD = 1e6;
 const MINTED_AT_ONCE = 8;
 /** While new rows arrive, the ledger is read again after this pause. */
 const ROWS_PAUSE_MS = 6_000;
