@@ -328,12 +328,12 @@ describe("what an official client shows of one stream", () => {
       `${transcript("zanzi", { item_id: "a" })}${transcript("barx", { item_id: "b" })}`,
     ],
     [
-      "of JSON that ends in a string, and goes on",
+      "of JSON that ends in a string, and continues",
       readParsed,
       `${ended({ content: '{"a":"' }, "stop")}${ended({ content: '\\u007aanzibarx 4111 1111 1111 111\\u0031"}' }, "stop")}`,
     ],
     [
-      "of JSON that ends in an escape, and goes on",
+      "of JSON that ends in an escape, and continues",
       readParsed,
       `${ended({ content: '{"a":"\\u00' }, "stop")}${ended({ content: '7aanzibarx"}' }, "stop")}`,
     ],
