@@ -8,6 +8,7 @@ import { elementsOf, objectOf, textOf } from "../dialect/values.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { OTHER_ENDS } from "../wire/sse/events.ts";
+import { LongText } from "../wire/text/long-text.ts";
 import { type AnswerParts, type AnswerText, answerParts, isDelta, isPlace } from "./answer-texts.ts";
 import { type Ids, TextOrder } from "./text-order.ts";
 
@@ -70,19 +71,19 @@ const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /** Reads the bytes of one event, with or without its blank line. Clients drop a byte order mark only before the first one. */
 export function* readEvent(bytes: Uint8Array, isFirst = true): Steps<AnswerEvent> {
-  const [data, fields, strays]: [string[], string[], string[]] = [[], [], []];
+  const [data, strays, fields] = [new LongText("\n"), new LongText("\n"), [] as string[]];
   const decoded = decoder.decode(bytes);
   for (const [line] of (isFirst ? decoded.replace(MARK, "") : decoded).matchAll(/[^\r\n]+/g)) {
     yield LINE_UNITS;
-    if (isData(line)) data.push(line.slice(line[5] === " " ? 6 : 5));
+    if (isData(line)) data.add(line.slice(line[5] === " " ? 6 : 5));
     else {
       fields.push(line);
-      if (!EVENT_FIELD.test(line)) strays.push(line);
+      if (!EVENT_FIELD.test(line)) strays.add(line);
     }
   }
-  const stray = strays.join("\n");
-  if (data.length === 0) return { fields, data: null, value: undefined, stray };
-  const text = data.join("\n");
+  const stray = strays.text;
+  if (data.isEmpty) return { fields, data: null, value: undefined, stray };
+  const { text } = data;
   return { fields, data: text, value: yield* parsedInSteps(text), stray };
 }
 

@@ -8,6 +8,7 @@ import { atOnce, type Steps } from "../../../shared/steps.ts";
 import { STEP_MAX, toldBy } from "../../../test/harness/edge/told-by.ts";
 import { watchedCalls } from "../../../test/harness/edge/watched-calls.ts";
 import { isUnreadJson, parsedBytes, parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { readEvent } from "./answer-events.ts";
 import { CollectedTexts } from "./collected-texts.ts";
 import { RedactingEvents } from "./redacting-events.ts";
 import { RedactionTally } from "./text-redaction.ts";
@@ -118,4 +119,19 @@ describe("one event", () => {
     );
     expect({ most, isBounded: most <= 16 * 1024 }).toEqual({ most, isBounded: true });
   });
+});
+
+it.each(["data: a", "stray"])("an event of very many lines is joined some at a time: %s", (line) => {
+  const lines = 20_000;
+  const bytes = encoder.encode(`${`${line}\n`.repeat(lines)}\n`);
+  let [most, text] = [0, ""];
+  const seen = (of: unknown): void => {
+    most = Math.max(most, Array.isArray(of) ? of.length : 0);
+  };
+  watchedCalls([[Array.prototype, "join"]], seen, () => {
+    const { data, stray } = atOnce(readEvent(bytes));
+    text = data ?? stray;
+  });
+  expect(text).toBe(Array.from({ length: lines }, () => line.replace("data: ", "")).join("\n"));
+  expect({ most, isBounded: most <= 1_024 }).toEqual({ most, isBounded: true });
 });

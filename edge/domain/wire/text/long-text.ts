@@ -7,8 +7,20 @@
 const PIECES = 1_024;
 
 export class LongText {
+  readonly #between: string;
   #joined = "";
   #pieces: string[] = [];
+  #isEmpty = true;
+
+  /** `between`: stands between two pieces. */
+  constructor(between = "") {
+    this.#between = between;
+  }
+
+  /** Whether it has no piece. */
+  get isEmpty(): boolean {
+    return this.#isEmpty && this.#pieces.length === 0;
+  }
 
   add(piece: string): void {
     if (this.#pieces.push(piece) === PIECES) this.#join();
@@ -21,7 +33,9 @@ export class LongText {
   }
 
   #join(): void {
-    this.#joined += this.#pieces.join("");
+    if (this.#pieces.length === 0) return;
+    this.#joined += (this.#isEmpty ? "" : this.#between) + this.#pieces.join(this.#between);
     this.#pieces = [];
+    this.#isEmpty = false;
   }
 }
