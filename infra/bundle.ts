@@ -13,7 +13,7 @@ import { bundleWorker } from "./local/workerd/bundle.ts";
  * The largest compressed bundle that passes, 4 % above the 343 KiB that it had when this was first set. The platform allows 10 MiB; the
  * budget is for slips: `import { z } from "zod"` in a single file adds 65 KiB; `import * as z` does not.
  */
-const GZIP_BUDGET_BYTES = 364_000;
+const GZIP_BUDGET_BYTES = 365_000;
 
 /**
  * The console's compressed sizes: of the first page, of an additional page, of a part of a page that is loaded when it is
