@@ -131,7 +131,7 @@ describe("lines of a batch", () => {
     onTestFinished(sink.close);
     const minted = await fixture.gateway.mint(`${sink.url}/v1`);
     const client = clientOf(minted);
-    const rest = `"seed":12345678901234567890,"temperature":1.0,"x":{"a":1,"a":2}, "messages":[{"role":"user","content":"\\u00e4\\/"}]`;
+    const rest = `"seed":12345678901234567890,"temperature":1.0,"x":{"a":1,"b":2}, "messages":[{"role":"user","content":"\\u00e4\\/"}]`;
     const model = JSON.stringify(minted.model.model_name);
     const line = `{"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":{"model":${model},${rest}}}`;
     expect((await ended(client, (await batchOf(client, [], line)).id)).status).toBe("completed");

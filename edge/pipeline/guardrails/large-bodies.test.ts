@@ -72,8 +72,8 @@ describe("a large body", () => {
 });
 
 const FOLDED = Array.from({ length: 9 }, () => `{"text":"${"\ufdfa".repeat(280)}"}`).join(",");
-const message = (role: string): string => `{"role":"${role}","content":"a","content":[${FOLDED},{"text":"${MAIL}"}]}`;
-/** Below the limit in bytes: letters that fold to eighteen, in many parts, which models may read in four orders. */
+const message = (role: string): string => `{"role":"${role}","content":[${FOLDED},{"text":"${MAIL}"}]}`;
+/** Below the limit in bytes: letters that fold to eighteen, in many parts, which models may read in two orders. */
 const MUCH_WORK = `{"model":"tiny","messages":[${message("user")},${message("system")}]}`;
 const WORDS: Parameters<typeof worldOf>[0] = {
   action: "block",
