@@ -13,7 +13,7 @@ it("short lists, times and texts are kept whole, secrets are not", () => {
   });
 });
 
-it("of long lists only some KB of what was taken out and added is kept, and how much more it was", () => {
+it("keeps some KB of what a long list lost and gained, and how much more there was", () => {
   const [one, other] = [names(1600, "one"), names(1600, "other")];
   const all = { changed: changedFields({ models: one }, { models: other }).changed["models"] };
   const side = { count: 1600, more: 1600 - 14 };

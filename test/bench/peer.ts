@@ -16,7 +16,7 @@ const CACHE = join(import.meta.dirname, "../../node_modules/.cache/gateway-bench
 const PORTKEY = { package: "@portkey-ai/gateway", version: "1.15.2" };
 const LITELLM = { package: "litellm[proxy]", version: "1.106.0" };
 
-/** What a peer is told when it starts. */
+/** What a peer needs to start. */
 interface PeerStart {
   readonly guard: Guard;
   /** A folder of the run. */

@@ -12,7 +12,7 @@ import { isLoopbackAddress, type LocalUsers } from "./local-users.ts";
 /** Numbers below this one are those of services, and people have higher ones (login.defs(5), UID_MIN). */
 const PEOPLE_FROM = 1000;
 /**
- * Higher numbers are those of user namespaces and containers (subuid(5)), of which one user of the machine has thousands: they
+ * Higher numbers belong to user namespaces and containers (subuid(5)). One user of the machine can have thousands of them, so all
  * count as one.
  */
 const PEOPLE_TO = 65_535;

@@ -49,7 +49,7 @@ describe.runIf(process.platform === "linux")("the user of this machine at the ot
     socket.destroy();
   });
 
-  it("is nobody's for a connection that this machine does not have, and unknown for one without ends", async () => {
+  it("is nobody's for a connection that does not exist, and unknown for one without ends", async () => {
     const ends = { remoteAddress: "127.0.0.1", localAddress: "127.0.0.1", remotePort: 1, localPort: 2 };
     expect(await localUser(ends)).toBe("none");
     expect(await localUser({})).toBe("unknown");
